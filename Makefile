@@ -53,7 +53,7 @@ bench: $(READY)  ## speed and memory compared with what people use today
 	$(BIN)/python -m benchmarks
 
 bench-metrics: $(READY)  ## compare every offline metric with known errors, on a page
-	$(BIN)/python experiments/compare_metrics.py $(if $(RADREWARD_OPENI),--csv=$(RADREWARD_OPENI)/indiana_reports.csv)
+	$(BIN)/python -m experiments.compare_metrics $(if $(RADREWARD_OPENI),--csv=$(RADREWARD_OPENI)/indiana_reports.csv)
 
 soak: $(READY)  ## random kills and hostile reports, with counts; takes about an hour
 	$(BIN)/python -m soak

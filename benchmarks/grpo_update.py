@@ -37,7 +37,7 @@ from benchmarks._training import (
     special_tokenizer,
 )
 from radreward.models import Backbone
-from radreward.models.log_probs import CompletionPacking, completion_log_probs
+from radreward.models.log_probs import CompletionPacking, rollout_log_probs
 from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.objectives import GRPO, Rollouts
@@ -166,12 +166,9 @@ def own_variant(model: Any, batch: RolloutTokens, packing: CompletionPacking) ->
     mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(-1)
 
     def step() -> Tensor:
-        parts = [
-            completion_log_probs(model, prompt, group, 1.0, packing).T
-            for prompt, group in zip(batch.prompts, batch.completions, strict=True)
-        ]
-        logps = pad_sequence(parts, batch_first=True).transpose(1, 2)
-        return objective.reduce(objective(Rollouts(logps, logps.detach(), None, mask, batch.advantages)))
+        logps = rollout_log_probs(model, batch.prompts, batch.completions, 1.0, packing)
+        loss, _ = objective(Rollouts(logps, logps.detach(), None, mask, batch.advantages))
+        return loss
 
     prompts = torch.tensor([len(prompt) for prompt in batch.prompts])
     copies = lengths.shape[1] if packing == "rows" else 1

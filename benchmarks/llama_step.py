@@ -34,7 +34,7 @@ from benchmarks._published_configs import published_config
 from benchmarks.training_speed import Case, Paths, all_pairs, random_paths
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack, to_device
-from radreward.models import Backbone, LoRA, RewardModel
+from radreward.models import Backbone, LoRA, PooledRewardModel
 from radreward.models.backbone import DTypeName
 
 NAME = "meta-llama/Meta-Llama-3-8B"
@@ -95,18 +95,18 @@ class Variant(NamedTuple):
     """Computed tokens with padding."""
 
 
-def build(config: PreTrainedConfig, device: torch.device, checkpointing: bool) -> RewardModel:
+def build(config: PreTrainedConfig, device: torch.device, checkpointing: bool) -> PooledRewardModel:
     """Return a model with adapters that are not zero."""
     torch.manual_seed(0)
     criteria = Criteria("one", [Criterion("quality", "How good the report is.")])
-    model = RewardModel(RandomLlama(config, device, checkpointing), criteria).to(device)
+    model = PooledRewardModel(RandomLlama(config, device, checkpointing), criteria).to(device)
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
             nn.init.normal_(parameter, std=0.01)
     return model.train()
 
 
-def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
+def own_variant(model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
     """Return packing and model of radreward: every candidate once."""
     device = model.head.scale.device
     accepted, rejected = torch.tensor(pairs, device=device).T
@@ -123,7 +123,7 @@ def own_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int
     return Variant(sides, score, tokens, tokens)
 
 
-def peer_variant(model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]]) -> Variant:
+def peer_variant(model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[int, int]]) -> Variant:
     """Return both sides of every pair as padded rows; for scoring, every candidate as one row."""
     device = model.head.scale.device
     sequences = [torch.tensor(sum(path, [])) for path in paths]
@@ -153,7 +153,7 @@ def pair_loss(variant: Variant, device: torch.device) -> Tensor:
     return -F.logsigmoid(accepted - rejected).mean()
 
 
-def gradients(model: RewardModel, variant: Variant, device: torch.device) -> tuple[float, Tensor]:
+def gradients(model: PooledRewardModel, variant: Variant, device: torch.device) -> tuple[float, Tensor]:
     """Return the loss, and all gradients as one vector; the head's bias has none."""
     model.zero_grad()
     loss = pair_loss(variant, device)
@@ -162,7 +162,7 @@ def gradients(model: RewardModel, variant: Variant, device: torch.device) -> tup
     return loss.item(), torch.cat(parts)
 
 
-def check(model: RewardModel, variants: dict[str, Variant], device: torch.device) -> dict[str, float]:
+def check(model: PooledRewardModel, variants: dict[str, Variant], device: torch.device) -> dict[str, float]:
     """Return the relative differences of gradients from those of the peer, after checking their tolerance."""
     tolerance = 0.1 if device.type == "cuda" else 1e-4
     loss, expected = gradients(model, variants[PEER], device)

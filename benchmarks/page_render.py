@@ -21,7 +21,7 @@ from selenium.webdriver.chrome.service import Service
 
 from benchmarks._figures import Figure
 from benchmarks._page_data import fake_results
-from radreward.meta_evaluation.page import write_page
+from radreward.meta_evaluation.page.write_page import write_page
 
 BYTES, SECONDS = 5_000_000, 2.0
 FLAGS = (

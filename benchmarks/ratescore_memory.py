@@ -1,4 +1,4 @@
-"""Peak memory of `radreward score --models ratescore` for files of different lengths; it must not grow with the rows.
+"""Peak memory of `radreward score --scorers ratescore` for files of different lengths; it must not grow with the rows.
 
 Rules tag the entities and a tiny encoder embeds them, so that the time is spent on reading, matching and writing rows.
 The reports are distinct generated sentences, more of them than the caches hold.

@@ -27,7 +27,7 @@ from rich.console import Console
 from benchmarks._figures import Figure
 from benchmarks._ratescore_package import PackageTagger, write_models
 from radreward.criteria import RadCliQCriteria
-from radreward.synthesis.pipeline import synthesize
+from radreward.synthesis import synthesize
 from radreward.synthesis.report_reader import read_reports
 from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder

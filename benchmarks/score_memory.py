@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
 from radreward.io.tables import write_table
-from radreward.models import Backbone, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 
 CHILD = """
@@ -59,14 +59,15 @@ def write_model(folder: Path) -> Path:
     """Save a tiny model with random weights and return its folder."""
     torch.manual_seed(0)
     save_reward_model(
-        RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 256), folder
+        RewardModelArtifact(PooledRewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 256),
+        folder,
     )
     return folder
 
 
 def peak_of_scoring(model: Path | str, source: Path, output: Path) -> int:
     """Score a file in a separate process and return its peak resident memory in bytes."""
-    return peak_memory(["score", f"--models={model}", f"--input={source}", f"--output={output}"])
+    return peak_memory(["score", f"--scorers={model}", f"--input={source}", f"--output={output}"])
 
 
 def peak_memory(arguments: Sequence[str]) -> int:

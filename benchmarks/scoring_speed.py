@@ -30,7 +30,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.errors import InputError
-from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, PooledRewardModel, RewardModel, RewardModelArtifact
 from radreward.models.bert import BertSizes
 from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
@@ -108,8 +108,8 @@ def peer_totals(saved: RewardModelArtifact, batch: int, in_file_order: bool) -> 
         for start in range(0, len(order), batch):
             rows = order[start : start + batch]
             chosen = [paths[row] for row in rows]
-            rewards[rows] = model.head(model.pooling(padded_states(encoder, chosen), pack(chosen, "rows")))
-        return model.criteria.total_quality(rewards)
+            rewards[rows] = model.read_out(padded_states(encoder, chosen), pack(chosen, "rows")).rewards
+        return model.criteria.total(rewards)
 
     return totals
 
@@ -223,7 +223,7 @@ def load_model() -> tuple[RewardModelArtifact, str]:
         assert isinstance(scorer, RewardModelScorer)
         return scorer.artifact, "the embedded model"
     return RewardModelArtifact(
-        RewardModel(Backbone(), RadCliQCriteria()).eval(), PlainPairTemplate(), 512
+        PooledRewardModel(Backbone(), RadCliQCriteria()).eval(), PlainPairTemplate(), 512
     ), "an untrained head"
 
 

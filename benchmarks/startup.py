@@ -33,7 +33,7 @@ CASES = (
     Case(("score", "--help")),
     Case(("evaluate", "--data", "nowhere.jsonl")),
     Case(("score", "--input", "nowhere.csv", "--output", "scores.csv")),
-    Case(("score", "--models", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
+    Case(("score", "--scorers", "nobody", "--input", "pairs.jsonl", "--output", "scores.csv")),
     Case(("synthesize", "--groups", "2", "--output", "data"), None),
     Case(("score", "--input", "pairs.jsonl", "--output", "scores.csv"), 3.5),
     Case(("evaluate", "--data", "groups.jsonl"), None),

@@ -21,6 +21,9 @@ from rich.table import Table
 
 import radreward
 from benchmarks._figures import Figure
+from experiments.ratescore.sentence_edits import negate_or_affirm
+from experiments.ratescore.target_similarity import parse_names
+from experiments.ratescore.triads import triads_from_sentences
 from radreward._lazy_imports import import_object
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.entity_io import sentence_from_tokens
@@ -34,8 +37,6 @@ from radreward.scorers.chexpert_labels import _sentence_labels
 from radreward.scorers.llm_judge import LineEditJudge
 from radreward.synthesis.llm.parser import ReportedError, parse_generated
 from radreward.synthesis.llm.validation import _entities, check_reported_errors
-from radreward.synthesis.perturbations.sentence_edits import negate_or_affirm
-from radreward.synthesis.triads import triads_from_sentences
 from radreward.systems.green.official_parser import parse_like_official
 from radreward.systems.green.parser import parse_green
 from radreward.systems.green.prompt import GreenTemplate
@@ -43,16 +44,14 @@ from radreward.systems.radreason.parser import errors_per_step, escape_reasoning
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.ratescore.entity_context import contextualize, present_findings
 from radreward.systems.ratescore.taggers import RuleTagger
-from radreward.systems.ratescore.target_similarity import parse_names
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.parser import parse_sentence_answer
 from radreward.systems.sentence_eval.quality import sentence_quality
 from radreward.systems.sentence_eval.refinement import RuleRefiner
 from radreward.systems.sentence_eval.score_features import _stated_findings, feature_values
-from radreward.testing import HOSTILE_PIECES
+from radreward.testing.hostile_reports import HOSTILE_PIECES
 from radreward.text.entities import rule_entities
-from radreward.text.facts import Fact
-from radreward.text.finding_agreement import known_agreement
+from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import parse_context
 from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import parse_sentence

@@ -35,7 +35,7 @@ from benchmarks._training import (
 )
 from radreward.criteria import Criteria, Criterion
 from radreward.data.packing import Packing, pack
-from radreward.models import Backbone, LoRA, RewardModel
+from radreward.models import Backbone, LoRA, PooledRewardModel
 from radreward.objectives import BradleyTerry
 from radreward.types import RewardBatch
 
@@ -100,7 +100,7 @@ class Sides(NamedTuple):
     """TRL's trainer and our model, with equal weights."""
 
     trainer: Any
-    model: RewardModel
+    model: PooledRewardModel
 
 
 def build(folder: str, size: ModelSize, adapters: bool = False) -> Sides:
@@ -130,7 +130,7 @@ def build(folder: str, size: ModelSize, adapters: bool = False) -> Sides:
     )
     criteria = Criteria("one", [Criterion("quality", "How good the report is.")])
     lora = LoRA(16, targets=TARGETS) if adapters else None
-    model = RewardModel(Backbone(folder, lora=lora, local_files_only=True), criteria).train()
+    model = PooledRewardModel(Backbone(folder, lora=lora, local_files_only=True), criteria).train()
     peer_weights = dict(trainer.model.named_parameters())
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -182,17 +182,17 @@ def peer_variant(trainer: Any, paths: Paths, pairs: Sequence[tuple[int, int]], b
 
 
 def own_variant(
-    model: RewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], case: Case, packing: Packing
+    model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], case: Case, packing: Packing
 ) -> Variant:
     """Return packing, model and objective of radreward."""
     objective = BradleyTerry(use_criteria=False)
     rank = torch.arange(len(paths))
-    quality, group = -(rank % case.candidates).float().unsqueeze(1), rank // case.candidates
+    targets, group = -(rank % case.candidates).float().unsqueeze(1), rank // case.candidates
 
     def step() -> Tensor:
         with torch.autocast("cpu", enabled=case.bf16):
             rewards = model(pack(paths, packing)).rewards
-        return objective.reduce(objective(RewardBatch(rewards, quality, group, torch.tensor(pairs))))
+        return objective(RewardBatch(rewards, targets, group, torch.tensor(pairs))).loss
 
     tokens = len(pack(paths, packing).input_ids)
     return Variant(model, step, len(pairs), tokens, tokens)

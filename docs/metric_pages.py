@@ -1,19 +1,15 @@
-"""One page per metric on the site: what the registry and the class state, and the facts of `metrics.yaml`."""
+"""One page per metric on the site, from the registry and the class of the metric."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from mkdocs.structure.files import File
 
 from radreward._lazy_imports import import_object
 from radreward.scorers.registry import SCORERS, NamedScorer
-
-FACTS = Path(__file__).with_name("metrics.yaml")
 
 
 class Metric(NamedTuple):
@@ -49,26 +45,24 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, *, config: Any) -> Any:
     """Add the pages."""
-    facts = yaml.safe_load(FACTS.read_text(encoding="utf-8"))
     for metric in metrics():
-        content = page(metric, facts[metric.names[0]])
-        files.append(File.generated(config, metric.uri, content=content))
+        files.append(File.generated(config, metric.uri, content=page(metric)))
     return files
 
 
-def page(metric: Metric, facts: dict[str, str]) -> str:
+def page(metric: Metric) -> str:
     """Return the Markdown of a page."""
-    scorer = import_object(metric.entries[0].spec.class_path)
+    scorer, facts = import_object(metric.entries[0].spec.class_path), metric.entries[0].facts
     rows = {
         "names": ", ".join(f"`{name}`" for name in metric.names),
         "range of the total": _range(scorer),
         "direction": "higher is better" if scorer.higher_is_better else "lower is better",
         "quality": "from 0 to 1" if scorer.has_quality is True else _other_quality(scorer),
-        "may be averaged": facts["mean"],
-        "a good score": facts["good"],
-        "needs": facts["needs"],
+        "may be averaged": facts.mean,
+        "a good score": facts.good,
+        "needs": facts.needs,
         "cost": "see the table of [reinforcement learning](../reinforcement.md)",
-        "licence": facts["licence"],
+        "licence": facts.licence,
     }
     summaries = (f"- `{name}`: {entry.summary}" for name, entry in zip(*metric, strict=True))
     lines = [f"# {metric.title}", "", *summaries]

@@ -1,7 +1,7 @@
 """Compare all metrics that run offline by their agreement with known errors, on one page.
 
-python experiments/compare_metrics.py                              SYNTHETIC reports and errors
-python experiments/compare_metrics.py --csv indiana_reports.csv    also Open-i reports, with errors from expert codes
+python -m experiments.compare_metrics                              SYNTHETIC reports and errors
+python -m experiments.compare_metrics --csv indiana_reports.csv    also Open-i reports, with errors from expert codes
 
 Each step is a `radreward` command, printed before it runs. For research only.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from experiments.openi.studies import write_coded_groups
 from radreward.cli import main as radreward
 from radreward.criteria import RadCliQCriteria
-from radreward.data.readers.openi import write_coded_groups
 
 METRICS = (
     *("er2score", "ratescore", "sentence-eval"),
@@ -38,7 +38,7 @@ def run(*arguments: str) -> None:
 def run_benchmark(groups: Path, output: Path, *options: str) -> Path:
     """Benchmark all metrics on the candidates of report groups, and return the page."""
     rated = output / "rated.jsonl"
-    run("convert", str(groups), "--from=groups", f"--output={rated}")
+    run("convert", f"--input={groups}", "--from=groups", f"--output={rated}")
     run("benchmark", f"--data={rated}", f"--output={output}", *options, "--scorers", *METRICS)
     return output / "page.html"
 

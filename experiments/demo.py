@@ -23,6 +23,7 @@ from rich.table import Table
 from radreward.cli import main as radreward
 from radreward.criteria import load_criteria
 from radreward.data.records import read_groups
+from radreward.models.precision import has_bfloat16_products
 from radreward.scorers import load
 
 CRITERIA = "radcliq-significance"
@@ -45,7 +46,7 @@ def example_table() -> Table:
     if scorer.criteria is None or scores.error_counts is None or scores.quality is None:
         raise RuntimeError("Expected the shipped model to count errors and to have a quality.")
     table = Table(
-        "candidate", "total", "quality", "expected errors", title=f"Reference: {REFERENCE}", title_justify="left"
+        "candidate", "total", "quality", "Expected errors", title=f"Reference: {REFERENCE}", title_justify="left"
     )
     columns = (scores.total.tolist(), scores.quality.tolist(), scores.error_counts.tolist())
     for text, total, quality, row in zip(CANDIDATES, *columns, strict=True):
@@ -75,7 +76,8 @@ def train(stage: str, out: Path, *synthesis: str, steps: int, init_from: Path | 
         "--data.val_split=0.05",
         f"--trainer.max_steps={steps}",
         f"--trainer.val_check_interval={steps}",
-        "--overwrite=true",
+        *([] if has_bfloat16_products() else ["--trainer.precision=32-true"]),
+        "--overwrite",
         *([f"--init-from={init_from}"] if init_from else []),
     )
     return folder
@@ -89,8 +91,8 @@ def write_pairs(groups: Path, path: Path, references: int = 3) -> dict[str, floa
         for group in islice(read_groups(groups, criteria), references):
             for number, candidate in enumerate(group.candidates):
                 pair_id = f"{group.id}-{number}"
-                quality = criteria.quality(criteria.to_tensor(candidate.errors or {}))
-                weighted_errors[pair_id] = abs(float(criteria.total_quality(quality)))
+                targets = criteria.target_rewards(criteria.to_tensor(candidate.errors or {}))
+                weighted_errors[pair_id] = abs(float(criteria.total(targets)))
                 row = {"id": pair_id, "reference": group.reference, "candidate": candidate.text}
                 file.write(json.dumps(row) + "\n")
     return weighted_errors
@@ -138,12 +140,12 @@ def main() -> None:
     results = {}
     for title, name in (("trained now", str(model)), ("shipped: er2score", "er2score")):
         metrics = out / f"{Path(name).name}.json"
-        run("evaluate", f"--model={name}", f"--data={held_out / 'groups.parquet'}", f"--output={metrics}")
+        run("evaluate", f"--scorer={name}", f"--data={held_out / 'groups.parquet'}", f"--output={metrics}")
         results[title] = json.loads(metrics.read_text(encoding="utf-8"))["agreement"]
     weighted_errors = write_pairs(held_out / "groups.parquet", out / "pairs.jsonl")
     scores = out / "scores.parquet"
     scores.unlink(missing_ok=True)
-    run("score", f"--models={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
+    run("score", f"--scorers={model}", f"--input={out / 'pairs.jsonl'}", f"--output={scores}")
     console.print(scores_table(scores, weighted_errors))
     console.print(agreement_table(results))
     for name, path in (

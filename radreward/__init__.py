@@ -10,7 +10,7 @@ from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from radreward.integrations.torchmetrics import ScorerMetric as ScorerMetric
-    from radreward.scorers.registry import load as load
+    from radreward.scorers.loading import load as load
     from radreward.scoring.frame_scoring import score_frame as score_frame
 
 __all__ = ["ScorerMetric", "__version__", "load", "score_frame"]

@@ -42,6 +42,21 @@ def mean_count_per_rank(count: int | Tensor, device: torch.device) -> Tensor:
     return all_reduce_sum(torch.as_tensor(count, dtype=torch.float32, device=device)).clamp(min=1.0) / world_size()
 
 
+def mean_over_ranks(mean: Tensor, count: int) -> Tensor:
+    """Return the part of this rank in a mean over the tokens, or other items, of all ranks.
+
+    Ranks hold different numbers of items. The mean of the parts over ranks is the mean over all items.
+
+    Args:
+        mean: () mean over the items of this rank.
+        count: Number of items of this rank.
+
+    >>> mean_over_ranks(torch.tensor(3.0), 8)
+    tensor(3.)
+    """
+    return mean * (count / mean_count_per_rank(count, mean.device))
+
+
 def all_reduce_mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
     """Return the weighted mean of each () value over ranks; all ranks must pass the same names in the same order.
 

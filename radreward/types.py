@@ -6,20 +6,55 @@ G completions per prompt and T tokens per completion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
-from pprint import pformat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from radreward.score_display import scores_frame, scores_html, scores_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from torch import Tensor
 
+__all__ = [
+    "AdvantageEstimate",
+    "Candidate",
+    "Entity",
+    "FindingBatch",
+    "FindingWeights",
+    "LocatedError",
+    "LocatedErrorBatch",
+    "ObjectiveOutput",
+    "ParsedCompletions",
+    "PromptSegments",
+    "ReportGroup",
+    "RewardBatch",
+    "Scores",
+    "Side",
+]
+
 # Batches that Lightning moves to a device stay named tuples: it does not accept frozen dataclasses.
 
-Side = Literal["candidate", "reference"]
-"""One of the two reports of a pair."""
+
+class Side(StrEnum):
+    """One of the two reports of a pair.
+
+    >>> Side.CANDIDATE.other
+    'reference'
+    """
+
+    REFERENCE = "reference"
+    CANDIDATE = "candidate"
+
+    @property
+    def other(self) -> Side:
+        """The other report."""
+        return Side.CANDIDATE if self is Side.REFERENCE else Side.REFERENCE
+
+    def __repr__(self) -> str:
+        """Return the quoted name, which reads well in printed evidence."""
+        return repr(self.value)
 
 
 class FindingWeights(NamedTuple):
@@ -31,8 +66,8 @@ class FindingWeights(NamedTuple):
     """Weight of false findings, missed findings and wrong details; >= 0."""
 
 
-class LocatedErrors(NamedTuple):
-    """Errors of a candidate, and the statements in which they show."""
+class LocatedError(NamedTuple):
+    """An error of a candidate, or several, and the statements in which they show."""
 
     side: Side
     """Report that makes the statements: the candidate, of what is false or wrong; the reference, of what is missed."""
@@ -54,7 +89,7 @@ class Candidate(NamedTuple):
     """Author of the report: a model or a person."""
     findings: FindingWeights | None = None
     """What is right and what is wrong; None if unknown."""
-    located_errors: tuple[LocatedErrors, ...] | None = None
+    located_errors: tuple[LocatedError, ...] | None = None
     """Where the errors show, all of them; None if unknown."""
 
 
@@ -99,29 +134,30 @@ class PackedBatch(NamedTuple):
     """(C,) int64: node of each candidate, in the order of the rewards."""
 
 
-class PassageTargets(NamedTuple):
-    """Errors by passage: a passage is a statement of one report, or several that share errors."""
+class LocatedErrorTargets(NamedTuple):
+    """Errors of the statements of a batch; statements that share a located error count as one statement."""
 
     candidate: Tensor
-    """(C, S) int64: passage of each token of the candidate's node; -1 at padding, and where passages are unknown."""
+    """(C, S) int64: statement of each token of the candidate's node; -1 at padding and if errors are not located."""
     reference: Tensor
     """(C, S') int64: the same of the node of its reference."""
     amounts: Tensor
-    """(R, N + 2) float32 error counts, matched and wrong weight of the R passages of the batch; NaN if unknown."""
+    """(R, N + 2) float32 error counts, matched and wrong weight of the R statements of the batch; NaN if unknown."""
 
 
 class RewardTargets(NamedTuple):
     """Targets of the candidates in a batch."""
 
-    quality: Tensor
-    """(C, N) float32, higher is better; NaN if unknown (scoring only)."""
+    rewards: Tensor
+    """(C, N) float32 target rewards, higher is better; NaN if unknown (scoring only)."""
     group: Tensor
     """(C,) int64: index of the candidate's reference."""
     pairs: Tensor
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
-    findings: Tensor
+    finding_weights: Tensor
     """(C, 2) float32: matched and wrong weight of the findings; NaN if unknown."""
-    passages: PassageTargets
+    located_errors: LocatedErrorTargets | None = None
+    """None if no objective needs them."""
 
 
 class RewardTrainingBatch(NamedTuple):
@@ -135,26 +171,49 @@ class RewardTrainingBatch(NamedTuple):
     """Number of prompts truncated to the maximum length."""
 
 
+class FindingBatch(NamedTuple):
+    """Weights of the findings of C candidates: matched and wrong, see `FindingWeights`."""
+
+    predicted: Tensor
+    """(C, 2) float32, before calibration."""
+    target: Tensor
+    """(C, 2) float32; NaN if unknown."""
+
+
+class LocatedErrorBatch(NamedTuple):
+    """Evidence of the tokens of C candidates and of their references, and the errors of their statements."""
+
+    candidate: Tensor
+    """(C, S, K) float32 evidence of the first K kinds of `LocatedErrorTargets.amounts`."""
+    reference: Tensor
+    """(C, S', K) float32."""
+    targets: LocatedErrorTargets
+
+
 class RewardBatch(NamedTuple):
-    """Input of an objective on rewards."""
+    """Input of an objective on rewards: tensors only."""
 
     rewards: Tensor
     """(C, N) float32."""
-    quality: Tensor
-    """(C, N) float32 targets, higher is better."""
+    targets: Tensor
+    """(C, N) float32 target rewards, higher is better."""
     group: Tensor
     """(C,) int64: index of the candidate's reference."""
     pairs: Tensor
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
-    error_weights: Tensor | None = None
-    """(N,) quality lost per error of each criterion; None means 1 for each."""
+    weights: Tensor | None = None
+    """(N,) reward lost per error of each criterion; None means 1 for each."""
+    findings: FindingBatch | None = None
+    """None if the model does not predict them."""
+    located_errors: LocatedErrorBatch | None = None
+    """None if the model gives no evidence per token."""
 
 
 class ObjectiveOutput(NamedTuple):
-    """Unreduced losses and values to log."""
+    """The loss that an objective contributes, and values to log."""
 
-    losses: Tensor
-    """(P,), (C,) or (groups,), depending on the objective."""
+    loss: Tensor
+    """() to minimize; its mean over ranks is the loss of the whole batch."""
     logs: dict[str, Tensor]
     """Detached scalars."""
 
@@ -227,6 +286,8 @@ class Scores(NamedTuple):
     """Names of the sub-scores."""
     count_names: tuple[str, ...] | None = None
     """Names of the criteria of the error counts."""
+    status_fields: tuple[str | None, ...] | None = None
+    """Report that each status is about, "reference" or "candidate"; None if it is the pair."""
 
     def to_pandas(self, index: Any = None) -> DataFrame:
         """Return a data frame with the columns total, quality, sub-scores, `count_<criterion>`, status and evidence.
@@ -234,50 +295,15 @@ class Scores(NamedTuple):
         Args:
             index: Labels of the rows, such as the `index` of the frame that was scored; defaults to 0, 1, ...
         """
-        import pandas as pd
-
-        columns: dict[str, Sequence[Any]] = {"total": self.total.tolist()}
-        if self.quality is not None:
-            columns["quality"] = self.quality.tolist()
-        for values, names, prefix in (
-            (self.sub_scores, self.sub_names, ""),
-            (self.error_counts, self.count_names, "count_"),
-        ):
-            if values is not None:
-                numbers = map(str, range(values.shape[1]))
-                columns |= {
-                    prefix + name: column.tolist() for name, column in zip(names or numbers, values.T, strict=True)
-                }
-        columns["status"] = self.status
-        if self.evidence is not None:
-            columns["evidence"] = self.evidence
-        return pd.DataFrame(columns, index=index)
+        return scores_frame(self, index)
 
     def __repr__(self) -> str:
         """Return a line with the number of pairs, the mean total, and the first pair without a score."""
-        scored = self.total[self.total.isfinite()]
-        parts = [f"{len(self.total)} pairs"] + [f"mean total {scored.mean():.4g}"] * bool(len(scored))
-        if missing := [index for index, value in enumerate(self.total.isfinite().tolist()) if not value]:
-            parts.append(f"{len(missing)} without a score, the first at index {missing[0]}: {self.status[missing[0]]}")
-        return f"Scores({', '.join(parts)})"
+        return scores_summary(self)
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks; for a single pair, also what only one of its reports has."""
-        table = self.to_pandas().drop(columns="evidence", errors="ignore").to_html(max_rows=_MAX_HTML_ROWS)
-        evidence = self.evidence[0] if self.evidence and len(self.evidence) == 1 else None
-        return f"<p>{escape(repr(self))}</p>{table}" + ("" if evidence is None else _evidence_html(evidence))
-
-
-_MAX_HTML_ROWS = 20
-
-
-def _evidence_html(evidence: Any) -> str:
-    """Return evidence as HTML; lists of what is missing and what is extra are marked as deleted and inserted."""
-    if isinstance(evidence, Mapping) and set(evidence) == {"missing", "extra"}:
-        marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
-        marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]
-        return f"<p>{' '.join(marked) or 'no difference'}</p>"
-    return f"<pre>{escape(pformat(evidence, width=100))}</pre>"
+        return scores_html(self)
 
 
 ENTITY_TYPES = ("Abnormality", "Anatomy", "Disease", "Non-Abnormality", "Non-Disease")

@@ -13,8 +13,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.tokenizer import byte_tokenizer, load_tokenizer
-from radreward.generative.explanation import Explanation
 from radreward.models import Backbone, LoRA
+from radreward.scorers.explanation import Explanation
 from radreward.synthesis import synthesize_files
 from radreward.synthesis.llm.review_sheet import write_review_sheet
 from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
@@ -55,23 +55,33 @@ def prepare_commands(folder: Path) -> list[Command]:
         ("fit affinity", _affinity_settings(groups), "--run-dir=", "affinity"),
         (
             "evaluate",
-            ["--model=chexpert-f1", f"--data={groups}", "--criteria=radcliq-significance"],
+            ["--scorer=chexpert-f1", f"--data={groups}", "--criteria=radcliq-significance"],
             "--output=",
             "metrics.json",
         ),
-        ("score", ["--models=chexpert-f1", f"--input={pairs}"], "--output=", "scores.jsonl"),
-        ("score parquet", ["--models=bleu-1", f"--input={pairs}"], "--output=", "scores.parquet"),
+        ("score", ["--scorers=chexpert-f1", f"--input={pairs}"], "--output=", "scores.jsonl"),
+        ("score parquet", ["--scorers=bleu-1", f"--input={pairs}"], "--output=", "scores.parquet"),
         ("tune", [f"--config={_write_study(folder, config)}"], "--run-dir=", "study"),
-        ("convert", [str(groups), "--from=groups"], "--output=", "rated.jsonl"),
+        ("convert", [f"--input={groups}", "--from=groups"], "--output=", "rated.jsonl"),
         ("benchmark", _benchmark_arguments(folder, groups), "--output=", "benchmark"),
         ("summarize", [f"--input={_write_explained(folder / 'explained.jsonl')}"], "--output=", "summary"),
         ("judge-sentences", [f"--judge={judge}", f"--input={pairs}"], "--output=", "judged.jsonl"),
         ("fit-regressor", [f"--judge={judge}", f"--data={groups}", f"--search={search}"], "--output=", "regressor"),
-        ("refine", [f"--judge={judge}", f"--input={few}", "--scorers=bleu-1"], "--output=", "refined.jsonl"),
-        ("synthesize-llm", ["--task=tiers", f"--reports={few}", *local], "--output=", "written"),
+        (
+            "judge-sentences refine",
+            ["--refine", f"--judge={judge}", f"--input={few}", "--scorers=bleu-1"],
+            "--output=",
+            "refined.jsonl",
+        ),
+        ("synthesize llm", ["--llm-task=tiers", f"--reports={few}", *local], "--output=", "written"),
         ("experiments", [], "--output=", "experiments"),
-        ("rate", [str(_write_rows(folder / "cases.jsonl", iter([case])))], "--output=", "rate.html"),
-        ("review-agreement", [str(_write_sheet(folder / "sheet.csv"))], "--output=", "agreement.csv"),
+        ("rate", [f"--input={_write_rows(folder / 'cases.jsonl', iter([case]))}"], "--output=", "rate.html"),
+        (
+            "evaluate review",
+            [f"--review-sheet={_write_sheet(folder / 'sheet.csv')}"],
+            "--output=",
+            "agreement.csv",
+        ),
     ]
     return [Command(*entry) for entry in commands]
 

@@ -22,7 +22,7 @@ from soak._commands import Command, prepare_commands
 
 KILLS = 20
 """Kills of each command in the full run."""
-QUICK = ("evaluate", "score parquet", "convert", "review-agreement")
+QUICK = ("evaluate", "score parquet", "convert", "evaluate review")
 """Commands that are killed once in the smallest run; most others have tests of their own that kill and resume them."""
 REFUSED = ("experiments",)
 """Commands that do not run again once they have finished."""
@@ -101,7 +101,7 @@ def _line(command: Command, folder: Path) -> list[str]:
     """Return the command line that starts a run or continues it."""
     line, output = command.line(folder), folder / command.output
     if command.name.startswith("fit") and command.option == "--run-dir=" and output.exists():
-        line.append("--ckpt_path=last" if (output / "checkpoints" / "last.ckpt").is_file() else "--overwrite=true")
+        line.append("--ckpt-path=last" if (output / "checkpoints" / "last.ckpt").is_file() else "--overwrite")
     return line
 
 

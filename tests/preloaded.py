@@ -22,7 +22,7 @@ import radreward.systems.er2score.scorer  # noqa: E402
 import radreward.tuning.study  # noqa: E402, F401
 from radreward.cli import main  # noqa: E402
 from radreward.text.entities import rule_entities  # noqa: E402
-from radreward.text.finding_statements import may_report_finding  # noqa: E402
+from radreward.text.standard_wording import may_report_finding  # noqa: E402
 
 # The first command reads the docstrings of all classes, and the first sentence compiles the lexicons.
 with redirect_stdout(io.StringIO()), suppress(SystemExit):

@@ -10,7 +10,7 @@ import torch
 
 from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
-from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 
@@ -117,7 +117,7 @@ def test_training_speed_different_gradient_raises(speed: ModuleType, tmp_path: P
 @pytest.fixture
 def tiny() -> RewardModelArtifact:
     torch.manual_seed(0)
-    return RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 2048)
+    return RewardModelArtifact(PooledRewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 2048)
 
 
 def test_scoring_speed_prints_results_and_returns_figures(

@@ -48,9 +48,9 @@ class Recorder(Callback):
         torch.save(value, f"{self.folder}/{name}-{trainer.global_rank}-{trainer.global_step}.pt")
 """
 
-# Losses per pair, per group and per candidate; means and a sum; dynamic weights.
+# Losses per pair, per group, per candidate and per statement; means and a sum; dynamic weights.
 OBJECTIVE = """
-class_path: WeightedSumObjective
+class_path: SumObjective
 init_args:
   objectives:
   - class_path: MarginRewardEnforcement
@@ -58,7 +58,10 @@ init_args:
   - {class_path: BradleyTerry, init_args: {reduction: sum}}
   - class_path: PlackettLuce
   - class_path: CountRegression
-  weights: [1.0, 0.1, 0.5, 0.25]
+  - class_path: FindingRegression
+  - class_path: QualityOrder
+  - class_path: LocatedErrors
+  weights: [1.0, 0.1, 0.5, 0.25, 1.0, 1.0, 0.5]
 """
 
 
@@ -89,7 +92,7 @@ def write_config(folder: Path) -> Path:
         "criteria": "radcliq",
         "model": {
             "backbone": {"name": "tiny-bert", "lora": {"r": 4}},
-            "pooling": "evidence",
+            "architecture": "evidence",
             "objective": yaml.safe_load(OBJECTIVE),
         },
         "data": {

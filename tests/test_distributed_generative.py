@@ -119,7 +119,7 @@ def settings(folder: Path, model: dict[str, Any], collator: dict[str, Any]) -> d
         "criteria": str(criteria),
         "model": {**model, "init_args": {"backbone": backbone, "optimizer": {"lr": 0.01}, **model["init_args"]}},
         "data": {
-            "class_path": "radreward.data.datamodule.PairedReportDataModule",
+            "class_path": "radreward.data.paired_datamodule.PairedReportDataModule",
             "init_args": {
                 # The 7 groups are the global batch of a step, which two ranks share as 4 and 3.
                 "records": write_records(folder / "train.jsonl", 7),

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from radreward.criteria import RadCliQCriteria
-from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.models import Backbone, Calibration, PooledRewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.report_parser import parse_report
-from radreward.types import LocatedErrors
+from radreward.types import LocatedError, Side
 
 SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "er2score" / "figures.py"
 
@@ -49,11 +49,11 @@ def test_generated_rewrites_omit_no_finding(figures: ModuleType) -> None:
 
 
 def test_the_statements_of_errors_are_found_by_side_and_text(figures: ModuleType) -> None:
-    evidence = StatementEvidence("candidate", "Left effusion. ", 0, 14, {}, "")
+    evidence = StatementEvidence(Side.CANDIDATE, "Left effusion. ", 0, 14, {}, "")
     for located, expected in (
-        (LocatedErrors("candidate", ("Clear.", "Left effusion."), {}), True),
-        (LocatedErrors("reference", ("Left effusion.",), {}), False),
-        (LocatedErrors("candidate", ("Right effusion.",), {}), False),
+        (LocatedError(Side.CANDIDATE, ("Clear.", "Left effusion."), {}), True),
+        (LocatedError(Side.REFERENCE, ("Left effusion.",), {}), False),
+        (LocatedError(Side.CANDIDATE, ("Right effusion.",), {}), False),
     ):
         assert figures.is_statement_of(evidence, located) == expected
 
@@ -64,7 +64,9 @@ def test_figures_of_a_model_are_printed(
     torch.manual_seed(0)
     criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
-    saved = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration)
+    saved = RewardModelArtifact(
+        PooledRewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration
+    )
     save_reward_model(saved, tmp_path / "model")
     codes = ("normal", "Opacity/lung/left", "Pleural effusion/right/small")
     rows = [f"{n},{codes[n % 3]},Small right pleural effusion. Chest film {n}. Mild edema.,\n" for n in range(100)]

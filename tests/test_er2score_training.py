@@ -52,7 +52,7 @@ def test_interrupted_training_goes_on(
     script["main"]()
     printed = capsys.readouterr().out
     assert commands(printed) == ["fit"]
-    assert "--ckpt_path=last" in printed
+    assert "--ckpt-path=last" in printed
     assert model.is_dir()
 
     script["main"]()

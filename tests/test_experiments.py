@@ -1,5 +1,6 @@
 """Every file of experiments/ is valid: runs build and train with a small backbone, studies build, criteria load."""
 
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ import yaml
 from radreward.cli import build, main
 from radreward.criteria import load_criteria
 from radreward.data.collators.sft import SFTCollator
-from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.models import Backbone
+from radreward.models.generative_evaluator import GenerativeEvaluator
 from radreward.modules import RewardModule, SFTModule
 from radreward.modules.base import require_collator
+from radreward.objectives import MarginRewardEnforcement
 from radreward.synthesis import synthesize_files
 from radreward.tuning import load_study_config
+from tests.logged_terms import fit_and_record
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted((ROOT / "experiments").rglob("*.yaml"))
@@ -50,6 +53,16 @@ IN_SMALL = {
 SAME_IN_SMALL = {"backbones-7b": 1, "backbones": 2}
 """Number of variants that equal another one in small: two Llama 2, three MiniLM."""
 GROUPS = 12
+ER2SCORE_TERMS = {"loss", "individual", "total"}
+"""What a run with the loss of the paper logs: L, L_ind and λ·L_tot (Eq. 1)."""
+SHIPPED_TERMS = {
+    "MarginRewardEnforcement/loss",
+    "CountRegression/loss",
+    "FindingRegression/loss",
+    "QualityOrder/loss",
+    "LocatedErrors/loss",
+}
+"""What embedded.yaml adds up."""
 
 
 def names(paths: list[Path]) -> list[str]:
@@ -102,9 +115,17 @@ def test_run_file_builds_and_trains_a_step(
     assert isinstance(module, RewardModule)
     assert module.criteria == load_criteria(settings["criteria"])
     before = {name: value.clone() for name, value in module.model.trained_state().items()}
-    result = training.fit()
+    (terms,) = fit_and_record(training)
     assert training.trainer.global_step == 1
-    assert set(result) - {"quality"} == {*module.criteria.tags, "total"}
+    if path.name == "embedded.yaml":
+        assert {name for name in terms if name.endswith("/loss")} == SHIPPED_TERMS
+        assert sum(terms[name] for name in SHIPPED_TERMS) == pytest.approx(terms["loss"], rel=1e-4)
+        assert all(terms[name] > 0 for name in SHIPPED_TERMS)
+    else:
+        assert terms.keys() == ER2SCORE_TERMS
+        assert terms["individual"] + terms["total"] == pytest.approx(terms["loss"], rel=1e-4)
+    metrics = json.loads((training.run_folder.folder / "metrics.json").read_text(encoding="utf-8"))
+    assert set(metrics["agreement"]) - {"quality"} == {*module.criteria.tags, "total"}
     checkpoint = torch.load(training.run_folder.last, weights_only=True)
     assert any(
         not torch.equal(before[name.removeprefix("model.")], value) for name, value in checkpoint["state_dict"].items()
@@ -153,6 +174,39 @@ def test_every_variant_of_a_study_builds(
     assert len(samples) > 1
     distinct = sum(built.index(entry) == place for place, entry in enumerate(built))
     assert distinct >= len(samples) - SAME_IN_SMALL.get(path.stem, 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "terms"),
+    [
+        ("losses.yaml", {"use_criteria": True, "use_total": False}, {"loss", "individual"}),
+        ("losses.yaml", {"use_criteria": False, "use_total": True}, {"loss", "total"}),
+        ("losses.yaml", {"use_criteria": True, "use_total": True}, ER2SCORE_TERMS),
+        ("lambda.yaml", {"lambda_": 0.5}, ER2SCORE_TERMS),
+        ("lambda.yaml", {"lambda_": 3}, ER2SCORE_TERMS),
+    ],
+)
+def test_variant_of_a_table_of_er2score_minimizes_its_terms_only(
+    table: str,
+    settings: dict[str, Any],
+    terms: set[str],
+    tmp_path: Path,
+    tiny_llama: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    study = load_study_config(ROOT / "experiments" / "ablations" / table)
+    in_small = small(yaml.safe_load(study.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    for labels in study.space.conditional_branches():
+        training = build(study.base, *shrunk(study.overrides_for(labels), in_small))
+        objective = training.module.objective
+        if isinstance(objective, MarginRewardEnforcement) and settings.items() <= vars(objective).items():
+            break
+    else:
+        pytest.fail(f"{table} has no variant with {settings}")
+    (logged,) = fit_and_record(training)
+    assert logged.keys() == terms
+    assert sum(logged[name] for name in terms - {"loss"}) == pytest.approx(logged["loss"], rel=1e-4)
 
 
 def test_study_runs_and_its_groups_are_compared(

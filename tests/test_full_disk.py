@@ -19,8 +19,8 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Command]:
 
 NAMES = (
     *("synthesize", "fit", "fit affinity", "evaluate", "score", "score parquet", "tune", "convert", "benchmark"),
-    *("summarize", "judge-sentences", "fit-regressor", "refine", "synthesize-llm", "experiments", "rate"),
-    "review-agreement",
+    *("summarize", "judge-sentences", "fit-regressor", "judge-sentences refine"),
+    *("synthesize llm", "experiments", "rate", "evaluate review"),
 )
 
 

@@ -3,6 +3,7 @@
 import re
 import runpy
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from radreward.cli import build, main
+from tests.logged_terms import fit_and_record
 
 ROOT = Path(__file__).resolve().parents[1]
 LOADED = {
@@ -91,8 +93,11 @@ def make_documented_data(path: Path) -> None:
             assert main([command, *options]) == 0
         else:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("sys.argv", [command, *options])
-                runpy.run_path(str(ROOT / command), run_name="__main__")
+                module, *options = options
+                assert command == "-m"
+                patch.setattr("sys.argv", [module, *options])
+                patch.delitem(sys.modules, module, raising=False)  # runpy warns of a module that is imported already
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def test_full_size_files_of_every_paper_exist_and_name_their_commands() -> None:
@@ -118,6 +123,12 @@ def test_full_size_file_takes_a_step_on_its_documented_data(
     trainer = [f"trainer.{entry}" for entry in (*TRAINER, "enable_progress_bar=false", "logger=false")]
     training = build(path, *trainer, *split, *SMALL[kind], *backbone)
     assert type(training.module).__name__ == kind
-    training.fit()
+    if kind == "RewardModule":
+        (terms,) = fit_and_record(training)
+        assert terms.keys() == {"loss", "individual", "total"}, "the terms of ER²Score, Eq. 1"
+        rounding = 1e-2 if str(training.trainer.precision) == "bf16-true" else 1e-4
+        assert terms["individual"] + terms["total"] == pytest.approx(terms["loss"], rel=rounding)
+    else:
+        training.fit()
     assert training.trainer.global_step >= 1
     assert any(training.run_folder.model.iterdir())

@@ -13,8 +13,8 @@ import torch
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder
-from radreward.generative.evaluator import GenerativeEvaluator
 from radreward.models import Backbone
+from radreward.models.generative_evaluator import GenerativeEvaluator
 from radreward.models.rollout_engine import Completion, SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.synthesis import synthesize_files

@@ -10,24 +10,22 @@ from tests.source_files import FILES as PATHS
 from tests.source_files import PACKAGE, syntax_tree
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "score_display"),
     ("_lazy_imports", "types", "distributed"),
     ("io", "text"),
-    ("pages",),
     ("criteria",),
     ("prompts",),
     ("data",),
     ("llm", "models", "objectives", "metrics"),
     ("statistics",),
-    ("scorers.base", "scorers.stateless"),
-    ("generative",),
+    ("scorers.base", "scorers.stateless", "scorers.explanation", "scorers.generative"),
     ("modules",),
     ("synthesis",),
     ("systems",),
     ("scorers",),
     ("scoring",),
-    ("comparison", "meta_evaluation"),
-    ("sensitivity", "tuning", "integrations", "testing", "serving", "rating"),
+    ("meta_evaluation",),
+    ("sensitivity", "tuning", "integrations", "testing", "serving"),
     ("cli",),
 )
 """From the bottom to the top: a module imports from lower layers and from its own package."""
@@ -91,6 +89,11 @@ def _violations(module: str, tree: ast.Module) -> list[str]:
 def test_modules_import_lower_layers_only() -> None:
     found = {module: _violations(module, syntax_tree(FILES[module])) for module in MODULES}
     assert {module: targets for module, targets in found.items() if targets} == {}
+
+
+def test_package_imports_nothing_from_experiments() -> None:
+    imports = (node for path in PATHS for node in ast.walk(syntax_tree(path)) if isinstance(node, ast.ImportFrom))
+    assert [node.module for node in imports if (node.module or "").startswith("experiments")] == []
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_docstrings_start_with_an_imperative_or_a_noun_phrase() -> None:
 def test_files_classes_and_functions_are_short() -> None:
     too_long = {}
     for path in FILES:
-        if len(path.read_text(encoding="utf-8").splitlines()) > 300:
-            too_long[_relative(path), "file"] = "over 300 lines"
+        if len(path.read_text(encoding="utf-8").splitlines()) > 400:
+            too_long[_relative(path), "file"] = "over 400 lines"
         for name, node in _definitions(path):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             limit = 250 if isinstance(node, ast.ClassDef) else 60

@@ -21,8 +21,8 @@ from benchmarks.__main__ import benchmark_names as names
 from radreward.cli import main
 from radreward.cli.parser import parse_options
 from radreward.criteria import load_criteria
-from radreward.rating.cases import read_cases
-from tests.rating.exported_files import write_export
+from radreward.serving.rating.cases import read_cases
+from tests.serving.rating.exported_files import write_export
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -51,10 +51,10 @@ SMALL = {
     ),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments/er2score/train.py": ("--trial",),
-    "experiments/openi_groups.py": ("--groups=60",),
-    "experiments/ratescore/encoder.py": ("--sentences=60", "--reports=6", "--steps=5"),
-    "experiments/ratescore/rate_eval.py": ("--triads=60",),
-    "experiments/ratescore/sentences.py": ("--train=500", "--test=50"),
+    "experiments.openi.groups": ("--groups=60",),
+    "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--steps=5"),
+    "experiments.ratescore.rate_eval": ("--triads=60",),
+    "experiments.ratescore.sentences": ("--train=500", "--test=50"),
 }
 
 
@@ -70,9 +70,11 @@ def run(command: list[str], folder: Path, log: Path) -> None:
             os.dup2(file.fileno(), stream)
     program, *arguments = command
     sys.argv = arguments if program == "python" else [str(Path(sys.executable).with_name(program)), *arguments]
-    sys.path.insert(0, str(Path(sys.argv[0]).resolve().parent))
+    is_module = sys.argv[0] == "-m"
+    sys.argv = sys.argv[is_module:]
+    sys.path.insert(0, str(folder if is_module else Path(sys.argv[0]).resolve().parent))
     try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        (runpy.run_module if is_module else runpy.run_path)(sys.argv[0], run_name="__main__")
     finally:
         sys.stdout.flush()
 
@@ -208,7 +210,8 @@ def test_readme_commands_for_other_machines_parse(paths: Sequence[Path], monkeyp
     assert len(lines) >= 3
     for line in lines:
         program, command, *arguments = shlex.split(line)
-        assert program == "radreward" or (program == "python" and (ROOT / command).is_file()), line
+        script = f"{arguments[0].replace('.', '/')}.py" if command == "-m" else command
+        assert program == "radreward" or (program == "python" and (ROOT / script).is_file()), line
         if program == "python":
             continue  # tested by its own test
         if command == "fit":
@@ -233,10 +236,13 @@ def test_readme_snippets_run(tmp_path: Path, processes: ForkServerContext) -> No
 def test_files_named_in_readme_exist(path: Path) -> None:
     text = path.read_text()
     named = re.findall(r"--config (\S+\.yaml)|python (experiments/\S+\.py)", text)
+    modules = re.findall(r"python -m (experiments\.[\w.]+)", text)
     linked = re.findall(r"\]\(([^)#:]+)\)", text)
     assert text.startswith("# ")
     for name in ["".join(pair) for pair in named]:
         assert (ROOT / name).is_file() or name.startswith("runs/"), name
+    for name in modules:
+        assert (ROOT / f"{name.replace('.', '/')}.py").is_file(), name
     for name in linked:
         assert (path.parent / name).exists(), name
 

@@ -134,7 +134,7 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     run.join()
     assert run.exitcode == -signal.SIGKILL
     assert state(tmp_path / "run")["step"] == last
-    assert main([*command, "--ckpt_path=last"]) == 0
+    assert main([*command, "--ckpt-path=last"]) == 0
     assert_same(uninterrupted / "run", tmp_path / "run")
 
 
@@ -143,5 +143,5 @@ def test_resume_of_moved_finished_run_saves_the_same_model(runs: Callable[[float
     command = ["fit", f"--config={uninterrupted / 'config.yaml'}", f"--run-dir={run}"]
     shutil.copytree(uninterrupted / "run", run)
     shutil.rmtree(run / "model")
-    assert main([*command, "--ckpt_path=last"]) == 0
+    assert main([*command, "--ckpt-path=last"]) == 0
     assert_same(uninterrupted / "run", run)

@@ -55,7 +55,7 @@ def test_missing_file_is_reported_before_heavy_imports(arguments: tuple[str, ...
     assert _imported(MODEL | TRAINING | TABLES, *arguments) == (2, set())
 
 
-@pytest.mark.parametrize("arguments", [("score", "--models=nobody"), ("evaluate", "--model=nobody")])
+@pytest.mark.parametrize("arguments", [("score", "--scorers=nobody"), ("evaluate", "--scorer=nobody")])
 def test_missing_model_is_reported_before_heavy_imports(arguments: tuple[str, ...], pairs: Path) -> None:
     files = (
         [f"--data={pairs}"] if "evaluate" in arguments else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
@@ -72,7 +72,7 @@ def test_embedded_models_score_without_transformers_or_training_code(pairs: Path
     watched = (
         TRAINING | TABLES | MODEL | {"scipy", "sympy", "torch._dynamo", "torch.distributed.tensor", "torchmetrics"}
     )
-    models = "--models", "er2score", "ratescore", "sentence-eval"
+    models = "--scorers", "er2score", "ratescore", "sentence-eval"
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
     assert _imported(watched, "score", *models, *files) == (0, {"torch"})
 
@@ -80,4 +80,4 @@ def test_embedded_models_score_without_transformers_or_training_code(pairs: Path
 def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path) -> None:
     watched = TRAINING | TABLES | MODEL | {"scipy", "torchmetrics"}
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    assert _imported(watched, "score", "--models", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
+    assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})

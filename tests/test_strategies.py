@@ -67,7 +67,7 @@ def test_deepspeed_accepts_its_settings(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_check_unsharded_names_the_export_command(tmp_path: Path) -> None:
     trainer: Any = SimpleNamespace(strategy=FSDPStrategy())
-    with pytest.raises(InputError, match="--ckpt_path=last --trainer.strategy=auto --trainer.devices=1"):
+    with pytest.raises(InputError, match="--ckpt-path=last --trainer.strategy=auto --trainer.devices=1"):
         check_unsharded(trainer, RunFolder(tmp_path))
 
 

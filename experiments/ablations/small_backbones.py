@@ -14,7 +14,7 @@ from typing import Any
 from transformers import AutoModel, AutoTokenizer
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, resolve_backbone
-from radreward.generative.evaluator import load_generative_evaluator
+from radreward.models.generative_evaluator import load_generative_evaluator
 
 LAYERS = (2, 4)
 

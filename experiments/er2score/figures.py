@@ -1,6 +1,6 @@
 """Figures of a reward model: generated held-out reports, probes of its counts and its order, real reports with codes.
 
-python experiments/er2score/figures.py --model er2score --precision bf16 --openi indiana_reports.csv
+python -m experiments.er2score.figures --model er2score --precision bf16 --openi indiana_reports.csv
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from jsonargparse import ArgumentParser
 from scipy.stats import kendalltau
 from torch import Tensor
 
+from experiments.openi.studies import TEST_FRACTION, groups_from_codes, read_openi, split_studies
 from radreward.cli.signature import add_signature
 from radreward.criteria import Criteria
-from radreward.data.readers.openi import TEST_FRACTION, groups_from_codes, read_openi, split_studies
 from radreward.errors import InputError
 from radreward.io.text_tables import format_number, markdown_table, text_frame
-from radreward.modules import ScoredCandidates, reward_agreement
+from radreward.modules.agreement_metrics import reward_agreement
+from radreward.modules.predictions import ScoredCandidates
 from radreward.scorers import Scorer, load
-from radreward.scoring.chunked_scoring import score_in_chunks
+from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.sensitivity.probe_reports import sample_probe_report
 from radreward.sensitivity.probes import FALLING_PROBES, INVARIANCE_PROBES, perturb_report
 from radreward.synthesis import synthesize
@@ -46,7 +47,7 @@ from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.facts import AnnotatedReport
 from radreward.text.normalization import normalize_report
 from radreward.text.report_parser import parse_report
-from radreward.types import LocatedErrors, ReportGroup
+from radreward.types import LocatedError, ReportGroup
 
 SIZES = (1, 3, 5, 7)
 """Numbers of findings of the reports in which errors are made."""
@@ -80,7 +81,7 @@ def score_pairs(scorer: Scorer, pairs: Sequence[Pair]) -> PairScores:
         InputError: If the scorer counts no errors, or a pair has no score.
     """
     references, candidates = zip(*pairs, strict=True)
-    scores = score_in_chunks(scorer, references, candidates)
+    scores = score_in_chunks(scorer, Pairs(references, candidates))
     if scores.sub_scores is None or scores.error_counts is None:
         raise InputError("--model: Expected a reward model with calibrated error counts.")
     if not scores.total.isfinite().all():
@@ -105,16 +106,18 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
         yield f"{name}: AUC of {tag.replace('_', ' ')}; n: pairs with this error", wrong, _text(agreement[tag]["auc"])
     right = errors.sum(1) == 0
     if right.any():
-        yield f"{name}: expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
+        yield f"{name}: Expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
 
 
-def passage_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:
+def located_error_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:
     """Yield how many errors show in a statement that is marked, and how many marked statements have an error."""
     if not (isinstance(scorer, RewardModelScorer) and scorer.has_evidence):
         return
     rows = [(group.reference, entry) for group in groups for entry in group.candidates]
     rows = [(reference, candidate) for reference, candidate in rows if candidate.located_errors is not None]
-    scores = score_in_chunks(scorer, [reference for reference, _ in rows], [candidate.text for _, candidate in rows])
+    scores = score_in_chunks(
+        scorer, Pairs([reference for reference, _ in rows], [candidate.text for _, candidate in rows])
+    )
     found, right = [], []
     for (_, candidate), evidence in zip(rows, scores.evidence or (), strict=True):
         marked = [entry for entry in evidence or () if sum(entry.errors.values()) >= MARKED_ERRORS]
@@ -125,7 +128,7 @@ def passage_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]
     yield "5 to 8 findings: marked statements with an error", len(right), _share(right)
 
 
-def is_statement_of(evidence: StatementEvidence, located: LocatedErrors) -> bool:
+def is_statement_of(evidence: StatementEvidence, located: LocatedError) -> bool:
     """Return True if a statement is one of the errors' statements, or a part of one, or the reverse."""
     return evidence.side == located.side and any(
         text in evidence.text or evidence.text in text for text in map(normalize_report, located.statements)
@@ -190,7 +193,7 @@ def dose_rows(scorer: Scorer, count: int, seed: int) -> Iterator[Row]:
     added = added[:, :, 1:] - added[:, :, :1]
     for index, name in enumerate(DOSES):
         means = " / ".join(format_number(value) for value in added[:, :, index].mean(1).tolist())
-        yield f"expected errors added by {name}, in reports of 1 / 3 / 5 / 7 findings", 4 * count, means
+        yield f"Expected errors added by {name}, in reports of 1 / 3 / 5 / 7 findings", 4 * count, means
 
 
 def order_rows(scorer: Scorer, count: int, seed: int) -> Iterator[Row]:
@@ -223,7 +226,7 @@ def order_rows(scorer: Scorer, count: int, seed: int) -> Iterator[Row]:
 def rewrite_rows(scorer: Scorer, pairs: Sequence[Pair], name: str) -> Iterator[Row]:
     """Yield the expected errors, and the share of qualities near 1, of rewritten reports without errors."""
     scores = score_pairs(scorer, pairs)
-    yield f"{name}: expected errors", len(pairs), _mean(scores.counts.sum(1))
+    yield f"{name}: Expected errors", len(pairs), _mean(scores.counts.sum(1))
     if scores.quality is not None:
         near = (scores.quality >= 1 - QUALITY_TOLERANCE).tolist()
         yield f"{name}: quality within 0.01 of 1", len(pairs), _share(near)
@@ -244,7 +247,7 @@ def generated_rewrites(count: int, seed: int) -> Iterator[Pair]:
 def real_rows(scorer: Scorer, criteria: Criteria, csv: Path, num_groups: int, seed: int) -> Iterator[Row]:
     """Yield the agreement on real reports of different studies, and the errors expected in reworded real reports.
 
-    The studies are those that `openi_groups.py` holds out.
+    The studies are those that `experiments.openi.groups` holds out.
     """
     studies = split_studies(read_openi(csv), TEST_FRACTION)[1]
     groups = list(groups_from_codes(studies, criteria, 3, num_groups, seed))
@@ -293,7 +296,7 @@ def main(
             raise InputError(f"--model: Expected a reward model but {model} counts no errors.")
         full_size = full_size_groups(scorer.criteria, groups, seed)
         rows = [*group_rows(scorer, scorer.criteria, full_size, "5 to 8 findings")]
-        rows += passage_rows(scorer, full_size)
+        rows += located_error_rows(scorer, full_size)
         rows += [*dose_rows(scorer, reports, seed), *order_rows(scorer, reports, seed)]
         rows += rewrite_rows(scorer, list(generated_rewrites(groups, seed)), "generated rewrites without errors")
         if openi:

@@ -20,8 +20,8 @@ from radreward.cli import main as radreward
 from radreward.modules.run_folder import RunFolder
 
 CONFIG = Path(__file__).parent / "embedded.yaml"
-DETAILS = ("--profile", "details")  # many wrong locations and severities
-GRADED = ("--graded",)  # a finding stated right, partly right, and not at all
+DETAILS = ("--candidates", "details")  # many wrong locations and severities
+GRADED = ("--candidates", "graded")  # a finding stated right, partly right, and not at all
 STATEMENTS = ("--granularity", "statement", "--per-reference", "8")
 console = Console()
 
@@ -52,8 +52,16 @@ class Stage(NamedTuple):
     settings: tuple[str, ...] = ()
 
 
-MATCHING = ("--model.pooling=matching", "--model.head_hidden_size=128")
-COUNTS_ALONE = ("--model.passage_weight=0",)
+WITHOUT_LOCATIONS = (
+    "--model.objective=SumObjective",
+    "--model.objective.objectives=[MarginRewardEnforcement, CountRegression, FindingRegression, QualityOrder]",
+)
+MATCHING = (
+    "--model.architecture=pooled",
+    "--model.pooling=matching",
+    "--model.head_hidden_size=128",
+    *WITHOUT_LOCATIONS,
+)
 REPORTS = Data(30_000, 2)
 VALIDATION = Data(600, 4)
 STAGES = (
@@ -61,8 +69,8 @@ STAGES = (
     Stage("statements", (Data(8_000, 0, STATEMENTS),), 700, (1e-3, 2e-3), MATCHING),
     Stage("matching", (Data(30_000, 1),), 2_500, (1e-3, 2e-3), MATCHING),
     # Evidence per token in place of the comparison of all tokens: first alone, then with the adapters.
-    Stage("evidence", (REPORTS,), 800, (1e-9, 2e-3), COUNTS_ALONE),
-    Stage("counts", (REPORTS, Data(30_000, 3, DETAILS)), 1_000, (5e-4, 1e-3), COUNTS_ALONE),
+    Stage("evidence", (REPORTS,), 800, (1e-9, 2e-3), WITHOUT_LOCATIONS),
+    Stage("counts", (REPORTS, Data(30_000, 3, DETAILS)), 1_000, (5e-4, 1e-3), WITHOUT_LOCATIONS),
     # From here on also in which statements the errors show.
     Stage("located", (Data(12_400, 6), Data(6_000, 7, DETAILS)), 2_300),
     Stage("sized", (Data(9_000, 11), Data(4_500, 12, DETAILS)), 1_690),
@@ -74,7 +82,7 @@ STAGES = (
         (Data(9_000, 7502), Data(5_000, 7503, DETAILS), Data(10_000, 7501, GRADED)),
         2_900,
         (5e-4, 8e-4),
-        ("--seed_everything=7504", "--data.seed=7504"),
+        ("--seed=7504", "--data.seed=7504"),
     ),
 )
 
@@ -118,7 +126,7 @@ def train(stage: Stage, start: Path | None, out: Path, trial: bool) -> Path:
         *stage.settings,
         *([f"--init-from={start}"] if start else []),
         *(["--trainer.logger=false"] if trial else []),
-        "--ckpt_path=last" if run_folder.last.exists() else "--overwrite=true",
+        "--ckpt-path=last" if run_folder.last.exists() else "--overwrite",
     )
     return run_folder.folder
 
@@ -133,7 +141,7 @@ def main() -> None:
     model = None
     for stage in STAGES:
         model = train(stage, model, out, options.trial)
-    console.print(f"\nradreward score --models {model} scores with the last run.", soft_wrap=True)
+    console.print(f"\nradreward score --scorers {model} scores with the last run.", soft_wrap=True)
 
 
 if __name__ == "__main__":

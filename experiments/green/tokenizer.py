@@ -15,8 +15,8 @@ from random import Random
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from radreward.criteria import RadCliQCriteria
+from radreward.synthesis import synthesize
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
-from radreward.synthesis.pipeline import synthesize
 from radreward.systems.green.categories import EXPLANATION, HEADINGS, category_label
 from radreward.text.findings import FINDINGS
 

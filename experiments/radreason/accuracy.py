@@ -27,8 +27,8 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.data.records import read_groups
 from radreward.data.split import normalize_text
-from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.metrics.functional import kendall_tau_b
+from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.objectives.functional.policy import gaussian_accuracy
@@ -154,9 +154,9 @@ def _by_reference(
     """Return (n, N) rewards and (n,) totals summed by reference; an answer without a count ranks last."""
     index = np.repeat(np.arange(len(groups)), [len(group.candidates) for group in groups])
     num_counts = np.bincount(index) * target.shape[1]
-    quality = -target.sum(-1, keepdim=True).double().numpy()
+    targets = -target.sum(-1, keepdim=True).double().numpy()
     predicted = -total.nan_to_num(1e9).unsqueeze(-1).double().numpy()
-    concordant, comparable = concordant_pairs(predicted, quality, index)
+    concordant, comparable = concordant_pairs(predicted, targets, index)
     sums, sizes = [_reward_sums(rewards, index), concordant], [num_counts, comparable]
     if sampled is not None:
         sums.append(_reward_sums(sampled, index))

@@ -1,6 +1,6 @@
 """Compare taggers on generated sentences, and on labeled sentences of real reports.
 
-python experiments/ratescore/compare_taggers.py --sentences runs/entities/test.jsonl --csv indiana_reports.csv
+python -m experiments.ratescore.compare_taggers --sentences runs/entities/test.jsonl --csv indiana_reports.csv
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from experiments.openi.studies import read_openi
 from radreward.data.entity_io import TaggedSentence, read_tagged_sentences
-from radreward.data.readers.openi import read_openi
 from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
-LABELS = Path(__file__).resolve().parents[2] / "tests" / "data" / "readers" / "openi_entities.json"
+LABELS = Path(__file__).with_name("openi_entities.json")
 
 
 def real_sentences(csv: Path, sample: str) -> Iterator[TaggedSentence]:

@@ -1,6 +1,6 @@
 """Train the head of the entity encoder on entities of the lexicon; the embedded head was trained this way.
 
-python experiments/ratescore/encoder.py --output runs/head.safetensors
+python -m experiments.ratescore.encoder --output runs/head.safetensors
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
+from experiments.ratescore.head_training import fit_head
+from experiments.ratescore.role_similarity import PRESENT, entity_attributes, entity_role
 from radreward.criteria import RadCliQCriteria
+from radreward.synthesis import synthesize
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence
-from radreward.synthesis.pipeline import synthesize
 from radreward.systems.ratescore.collator import EMBEDDED_MAX_LENGTH
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import contextualize
-from radreward.systems.ratescore.entity_head import fit_head
-from radreward.systems.ratescore.role_similarity import PRESENT, entity_attributes, entity_role
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences

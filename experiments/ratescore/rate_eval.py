@@ -3,8 +3,8 @@
 For the published files use `radreward convert` (rate-eval-sentences, rate-eval-paragraphs, rate-eval-triads) and
 `radreward benchmark`.
 
-python experiments/ratescore/rate_eval.py --triads 400
-python experiments/ratescore/rate_eval.py --reports my.csv
+python -m experiments.ratescore.rate_eval --triads 400
+python -m experiments.ratescore.rate_eval --reports my.csv
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 import radreward
+from experiments.ratescore.triads import Triad, generate_triads, triads_from_sentences
 from radreward.scorers.base import Scorer
 from radreward.synthesis.report_reader import read_reports
-from radreward.synthesis.triads import Triad, generate_triads, triads_from_sentences
 from radreward.text.sentence_splitter import split_sentences
 
 

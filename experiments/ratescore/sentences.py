@@ -1,6 +1,6 @@
 """Write generated sentences with their entities, for training and testing taggers.
 
-python experiments/ratescore/sentences.py --output runs/entities
+python -m experiments.ratescore.sentences --output runs/entities
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from experiments.ratescore.entity_generator import generate_annotated_sentences
 from radreward.data.entity_io import write_tagged_sentences
-from radreward.synthesis.entity_generator import generate_annotated_sentences
 
 
 def main() -> None:

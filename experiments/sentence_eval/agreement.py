@@ -1,6 +1,6 @@
 """Cohen's κ of the relation judge on generated sentences with target relations.
 
-python experiments/sentence_eval/relations.py --output runs/relations
+python -m experiments.sentence_eval.relations --output runs/relations
 python experiments/sentence_eval/agreement.py --relations runs/relations/test.jsonl
 """
 
@@ -11,9 +11,10 @@ import json
 from pathlib import Path
 
 import torch
+from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from radreward.data.relation_io import RELATION_SCORES, read_relations
-from radreward.metrics import cohen_kappa, confusion_matrix
+from radreward.metrics import cohen_kappa
 from radreward.systems.sentence_eval import RelationJudge
 
 
@@ -31,7 +32,8 @@ def main() -> None:
     judge = RelationJudge.from_pretrained(options.judge)
     judgements = judge.judge([[first] for first, _, _ in pairs], [[second] for _, second, _ in pairs])
     predicted = [score.score for entry in judgements for score in entry.reference_scores if score is not None]
-    confusion = confusion_matrix(torch.tensor(predicted), torch.tensor([score for *_, score in pairs]), RELATION_SCORES)
+    preds, target = (torch.tensor([*map(RELATION_SCORES.index, side)]) for side in (predicted, [s for *_, s in pairs]))
+    confusion = multiclass_confusion_matrix(preds, target, len(RELATION_SCORES))
     metrics = {
         "pairs": len(pairs),
         "kappa": round(float(cohen_kappa(confusion)), 4),

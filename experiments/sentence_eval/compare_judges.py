@@ -16,9 +16,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from scipy import stats
+from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from radreward.data.relation_io import RELATION_SCORES
-from radreward.metrics import cohen_kappa, confusion_matrix
+from radreward.metrics import cohen_kappa
 from radreward.metrics.functional import kendall_tau_b
 from radreward.systems.sentence_eval.judgement import round_to_score
 from radreward.systems.sentence_eval.judgement_io import JudgedPair, read_judged_pairs
@@ -50,8 +51,9 @@ def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int]
                 scores.append((round_to_score(a.score), round_to_score(b.score)))
     if not scores:
         return math.nan, 0
-    columns = torch.tensor(scores).T
-    return float(cohen_kappa(confusion_matrix(columns[1], columns[0], RELATION_SCORES))), len(scores)
+    first_class, second_class = torch.tensor([[*map(RELATION_SCORES.index, row)] for row in scores]).T
+    counts = multiclass_confusion_matrix(second_class, first_class, len(RELATION_SCORES))
+    return float(cohen_kappa(counts)), len(scores)
 
 
 def overall_agreement(first: Annotations, second: Annotations) -> tuple[float, float, int]:

@@ -1,6 +1,6 @@
 """Write generated sentences with their relations, to train and test a relation judge.
 
-python experiments/sentence_eval/relations.py --output runs/relations
+python -m experiments.sentence_eval.relations --output runs/relations
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from experiments.sentence_eval.relation_generator import generate_sentence_relations
 from radreward.data.relation_io import write_relations
-from radreward.synthesis.relation_generator import generate_sentence_relations
 
 
 def main() -> None:

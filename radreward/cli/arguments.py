@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+OPTIONS = {"seed_everything": "seed"}
+"""Settings of Lightning whose option has the name that other commands use."""
+_SETTINGS = {option: setting for setting, option in OPTIONS.items()}
+
 
 def normalize_arguments(arguments: Sequence[str]) -> list[str]:
     """Return arguments with their options as the names of settings.
@@ -15,8 +19,8 @@ def normalize_arguments(arguments: Sequence[str]) -> list[str]:
 
     >>> normalize_arguments(["--run-dir=a-b", "--model.backbone.lora=null"])
     ['--run_dir=a-b', '--model.backbone={"init_args": {"lora": null}}']
-    >>> normalize_arguments(["--run-dir", "a-b", "--model.backbone.lora", "null"])
-    ['--run_dir', 'a-b', '--model.backbone={"init_args": {"lora": null}}']
+    >>> normalize_arguments(["--seed", "1", "--model.backbone.lora", "null"])
+    ['--seed_everything', '1', '--model.backbone={"init_args": {"lora": null}}']
     """
     joined: list[str] = []
     for argument in arguments:
@@ -32,6 +36,7 @@ def _normalize(argument: str) -> str:
         return argument
     name, equals, value = argument[2:].partition("=")
     name = name.replace("-", "_")
+    name = _SETTINGS.get(name, name)
     parent, _, field = name.replace(".init_args", "").rpartition(".")
     if value == "null" and "." in parent:
         return f'--{parent}={{"init_args": {{"{field}": null}}}}'

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
-from radreward.cli.inputs import check_scorers
+from radreward.cli.inputs import check_minimum, check_scorers
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
@@ -33,7 +32,7 @@ def run(
     """Compare metrics with radiologists' ratings, with intervals, tests and a page.
 
     Args:
-        scorers: Names, folders of saved models or of runs, or my_file.py:my_metric.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         output: Folder for the page, the tables and the scores.
         data: Rated pairs; `radreward convert` writes them.
         preferences: Pairs of candidates, and which of the two radiologists prefer.
@@ -41,9 +40,9 @@ def run(
             both in one prompt: a folder, or a downloaded model of the Hub.
         probes: Number of generated reports for sensitivity tests; 0 for none.
         bootstrap: Number of bootstrap resamples.
-        seed: Seed of the resamples.
+        seed: Seed of all sampling; equal seeds give equal results.
     """
-    with suppress_library_warnings(), user_errors(), claimed_folder(output):
+    with claimed_folder(output):
         _check(data, preferences, direct_judge, probes, bootstrap)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
@@ -106,7 +105,5 @@ def _check(data: Path | None, preferences: Path | None, direct_judge: str | None
     if not data and not preferences:
         raise InputError("Expected --data or --preferences, or both, but got neither.")
     if direct_judge and not preferences:
-        raise InputError("--direct-judge: Expected --preferences, which it compares, but got none.")
-    for name, value in (("bootstrap", bootstrap), ("probes", probes)):
-        if value < 0:
-            raise InputError(f"--{name}: Expected a number >= 0 but got {value}.")
+        raise InputError("--direct-judge: Expected --preferences with the pairs to compare but got none.")
+    check_minimum(0, bootstrap=bootstrap, probes=probes)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line
 
@@ -28,20 +27,19 @@ Layout = Literal[
 ]
 
 
-def run(sources: Sequence[Path], /, *, from_: Layout, output: Path) -> int:
+def run(*, input: Sequence[Path], from_: Layout, output: Path) -> int:
     """Convert published ratings, groups, or files of raters to the rated pairs that `benchmark` reads.
 
     The layout sentences keeps the scores of single sentences instead, for `fit-regressor --scores`.
 
     Args:
-        sources: The file, or the folder of the files, as published; the files of all raters of `rate`, or of Label
-            Studio.
-        from_: Layout of the source.
+        input: The file or folder as published, or the files of all raters of `rate` or of Label Studio.
+        from_: Layout of the input.
         output: File to write: JSONL, CSV or Parquet by its name.
     """
-    with suppress_library_warnings(), user_errors(), claimed_file(output):
+    with claimed_file(output):
         from radreward.meta_evaluation.converters import convert
 
-        summary = convert(from_, sources, output)
+        summary = convert(from_, input, output)
     print_line(f"{summary}: {output}")
     return 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_input
+from radreward.cli.scorer_options import ScorerOptions
 from radreward.errors import InputError
 from radreward.io.console import make_console
 from radreward.io.outputs import claimed_file
@@ -22,51 +23,76 @@ if TYPE_CHECKING:
 
 def run(
     *,
-    data: Path,
-    model: str = "er2score",
+    options: ScorerOptions,
+    data: Path | None = None,
+    review_sheet: Path | None = None,
+    scorer: str = "er2score",
     criteria: str | None = None,
     output: Path | None = None,
-    precision: Literal["fp32", "bf16"] = "fp32",
-    on_too_long: Literal["reject", "truncate"] = "reject",
 ) -> int:
-    """Measure how a scorer agrees with known errors.
+    """Measure how a scorer agrees with known errors, or a reviewer with errors that a language model stated.
 
     Args:
+        options: Settings of the scorer.
         data: Groups or pairs with known errors.
-        model: Name of a scorer (see `radreward list`), folder of a saved model, or folder of a run.
-        criteria: Preset or YAML file by which the errors are stated; defaults to the criteria of the model.
-        output: JSON file to write the metrics to.
-        precision: Precision of the backbone; bf16 is faster, on a CPU with AMX or AVX512-BF16, and less exact.
-        on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
+        review_sheet: Sheet that `synthesize --llm-task` wrote, with a reviewer's counts in its columns `checked: ...`;
+            instead of --data.
+        scorer: Name (see `radreward list`), folder of a saved model or of a run, or my_file.py:my_metric.
+        criteria: Preset (see `radreward list`) or YAML file of the criteria; defaults to those of the scorer.
+        output: File to write the metrics to: JSON, or CSV for a review sheet.
     """
-    with suppress_library_warnings(), user_errors(), claimed_file(output):
-        from radreward.data.records import read_groups
-        from radreward.io.artifacts import file_fingerprint, write_json
-        from radreward.scorers import load
+    with claimed_file(output):
+        if review_sheet and not data:
+            return _evaluate_review(review_sheet, output)
+        if not data or review_sheet:
+            raise InputError(f"Expected --data or --review-sheet but got {'both' if data else 'neither'}.")
+        return _evaluate_scorer(data, scorer, options, criteria, output)
 
-        check_input(data)
-        scorer = load(model, precision=precision, on_too_long=on_too_long)
-        judged_by = _criteria(criteria, scorer, model)
-        groups = list(read_groups(data, judged_by))
-        candidates = [
-            _Candidate(index, group.reference, candidate, f"group {group.id!r}, candidate {number}")
-            for index, group in enumerate(groups)
-            for number, candidate in enumerate(group.candidates, 1)
-        ]
-        agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
-        from radreward.modules import render_metric_table
+
+def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: str | None, output: Path | None) -> int:
+    from radreward.data.records import read_groups
+    from radreward.io.artifacts import file_fingerprint, write_json
+    from radreward.scorers import load
+
+    check_input(data)
+    scorer = load(name, **asdict(options))
+    judged_by = _criteria(criteria, scorer, name)
+    groups = list(read_groups(data, judged_by))
+    candidates = [
+        _Candidate(index, group.reference, candidate, f"group {group.id!r}, candidate {number}")
+        for index, group in enumerate(groups)
+        for number, candidate in enumerate(group.candidates, 1)
+    ]
+    agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
+    from radreward.modules.agreement_metrics import render_metric_table
+
     num_scored = len(candidates) - len(failed)
     make_console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
     for note in notes:
         print_line(note)
     if output:
-        summary = {"model": model, "data": {str(data): file_fingerprint(data)}}
+        summary = {"scorer": name, "data": {str(data): file_fingerprint(data)}}
         counts = {"candidates": num_scored, "skipped": len(failed)}
         write_json(output, {**summary, **counts, "agreement": agreement, "notes": notes})
         print_line(f"Metrics: {output}")
     if failed:
         print_status(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}")
     return 1 if failed else 0
+
+
+def _evaluate_review(sheet: Path, output: Path | None) -> int:
+    """Print, and write if asked, the agreement of a reviewer with the counts on a review sheet."""
+    from radreward.io.text_tables import format_number, terminal_table, text_frame
+    from radreward.synthesis.llm.review_sheet import read_review_sheet, write_agreements
+
+    agreement = read_review_sheet(sheet)
+    rows = [(entry.tag, entry.num_checked, entry.num_equal, format_number(entry.accuracy, 2)) for entry in agreement]
+    frame = text_frame(["", "checked", "equal", "accuracy"], rows)
+    make_console().print(terminal_table("Agreement of the reviewer", frame))
+    if output:
+        write_agreements(output, agreement)
+        print_line(f"Table: {output}")
+    return 0
 
 
 class _Candidate(NamedTuple):
@@ -83,18 +109,19 @@ def _measure(
     import torch
 
     from radreward.criteria import finding_quality
-    from radreward.modules import ScoredCandidates, total_agreement
     from radreward.modules.agreement_metrics import (
         errors_by_row,
         quality_agreement,
         reward_agreement,
+        total_agreement,
         undefined_auc_notes,
     )
+    from radreward.modules.predictions import ScoredCandidates
     from radreward.scorers.base import SCORED_STATUSES
-    from radreward.scoring.chunked_scoring import score_in_chunks
+    from radreward.scoring.pairs import Pairs, score_in_chunks
 
     references, texts = [row.reference for row in candidates], [row.candidate.text for row in candidates]
-    scores = score_in_chunks(scorer, references, texts)
+    scores = score_in_chunks(scorer, Pairs(references, texts))
     scored = [index for index, status in enumerate(scores.status) if status in SCORED_STATUSES]
     failed = [
         f"{row.label}: {status}"
@@ -120,14 +147,18 @@ def _measure(
     return agreement, undefined_auc_notes(agreement, wrong), failed
 
 
-def _criteria(name: str | None, scorer: Scorer, model: str) -> Criteria:
+def _criteria(name: str | None, scorer: Scorer, scorer_name: str) -> Criteria:
     """Return the criteria of the scorer, or the named ones if it has none."""
     from radreward.criteria import load_criteria
 
     named = load_criteria(name) if name else None
     if scorer.criteria is not None and named is not None and named != scorer.criteria:
-        raise InputError(f"--criteria: Expected {scorer.criteria.name}, the criteria of {model}, but got {named.name}.")
+        raise InputError(
+            f"--criteria: Expected {scorer.criteria.name}, the criteria of {scorer_name}, but got {named.name}."
+        )
     criteria = scorer.criteria or named
     if criteria is None:
-        raise InputError(f"--criteria is required: {model} defines no criteria of its own.")
+        raise InputError(
+            f"--criteria: Expected the criteria of the errors, which {scorer_name} does not define, but got none."
+        )
     return criteria

@@ -19,7 +19,7 @@ def run(*, output: Path = Path("experiments")) -> int:
     """
     if output.exists():
         raise InputError(f"{output}: Expected a new folder but it exists. Choose another one with --output.")
-    source = experiments_folder()
+    source = _experiments_folder()
     files = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     with atomic_folder(output, (), "nothing") as new:
         for path in files:
@@ -30,7 +30,7 @@ def run(*, output: Path = Path("experiments")) -> int:
     return 0
 
 
-def experiments_folder() -> Path:
+def _experiments_folder() -> Path:
     """Return the folder of experiments: part of an installed package, or beside it in a clone."""
     package = Path(radreward.__file__).parent
     installed = package / "experiments"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.cli.errors import user_errors
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
 
@@ -20,30 +20,29 @@ def run(arguments: Sequence[str]) -> int:
         InputError: If a setting, the data or the run's folder cannot be used.
         KeyboardInterrupt: After Ctrl-C; the message is the command that continues the run.
     """
-    with suppress_library_warnings():
-        from radreward.cli.training import build_from_arguments
-        from radreward.modules import render_metric_table
+    from radreward.cli.training import build_from_arguments
+    from radreward.modules.agreement_metrics import render_metric_table
 
-        with user_errors(constructing=True):
-            training = build_from_arguments(arguments)
-        folder = training.run_folder
-        try:
-            with user_errors(), claimed_folder(folder.folder if training.trainer.is_global_zero else None):
-                result = training.fit()
-        except KeyboardInterrupt as error:
-            if not folder.last.is_file():
-                raise KeyboardInterrupt("No checkpoint was written: start again with --overwrite=true.") from error
-            again = shlex.join(entry for entry in arguments if not entry.startswith(("--ckpt_path", "--overwrite")))
-            raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt_path=last") from error
-        if training.trainer.is_global_zero:
-            make_console().print(render_metric_table(result, "Validation part", training.module.row_label))
-            print_paths(
-                (
-                    ("model", folder.model),
-                    ("metrics", folder.metrics),
-                    ("checkpoints", folder.checkpoints),
-                    ("settings", folder.config),
-                    ("logs", folder.logs),
-                )
+    with user_errors(constructing=True):
+        training = build_from_arguments(arguments)
+    folder = training.run_folder
+    try:
+        with claimed_folder(folder.folder if training.trainer.is_global_zero else None):
+            result = training.fit()
+    except KeyboardInterrupt as error:
+        if not folder.last.is_file():
+            raise KeyboardInterrupt("No checkpoint was written: start again with --overwrite.") from error
+        again = shlex.join(entry for entry in arguments if not entry.startswith(("--ckpt", "--overwrite")))
+        raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt-path=last") from error
+    if training.trainer.is_global_zero:
+        make_console().print(render_metric_table(result, "Validation part", training.module.row_label))
+        print_paths(
+            (
+                ("model", folder.model),
+                ("metrics", folder.metrics),
+                ("checkpoints", folder.checkpoints),
+                ("settings", folder.config),
+                ("logs", folder.logs),
             )
+        )
     return 0

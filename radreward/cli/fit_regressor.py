@@ -8,10 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.judging import load_judge
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
@@ -19,6 +15,8 @@ from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from radreward.criteria import Criteria
     from radreward.systems.sentence_eval.cross_validation import RegressionData, RegressorResult
     from radreward.systems.sentence_eval.regressors.fit_regressors import ParamGrids
@@ -37,7 +35,7 @@ def run(
     criteria: str = "radcliq-significance",
     judge: str = "embedded",
     features: Literal["fractions", "findings"] = "findings",
-    regressor: str = "best",
+    method: str = "best",
     search: Path | None = None,
     seed: int = 0,
 ) -> int:
@@ -49,18 +47,18 @@ def run(
             joined by id; without them, the target is the overall score beside the sentence scores.
         scores: Sentence scores by people (`convert --from sentences`) or by any judge (`judge-sentences`), instead of
             judging --data; scores of several raters are averaged.
-        criteria: Preset or YAML file of the criteria by which errors or ratings are stated.
-        judge: `embedded`, or the folder of a trained judge or of its run. It is saved with the regressor;
+        criteria: Preset (see `radreward list`) or YAML file of the criteria.
+        judge: `embedded`, or the folder of a trained judge or of its run; it is saved with the regressor, and
             `judge-sentences --regressor` applies the regressor to any other judge.
         features: The eight score fractions of the paper, or these with counts of abnormal and urgent findings.
-        regressor: The regressor to save; `best` has the highest agreement on held-out references.
+        method: The regressor to save; `best` has the highest agreement on held-out references.
         search: YAML file of the hyper-parameters to choose from, by regressor; by default two of each.
-        seed: Seed of the folds and the regressors.
+        seed: Seed of all sampling; equal seeds give equal results.
     """
     source = scores or data
     if source is None:
         raise InputError("Expected --data or --scores but got neither.")
-    with suppress_library_warnings(), user_errors(), claimed_folder(output):
+    with claimed_folder(output):
         from radreward.criteria import load_criteria
 
         loaded = load_criteria(criteria)
@@ -68,18 +66,19 @@ def run(
             if not path.exists():
                 raise InputError(f"{path}: Expected groups or pairs but there is no such file or directory.")
         from radreward.systems.sentence_eval.regressors import default_param_grids, read_param_grids
+        from radreward.systems.sentence_eval.scorer import SentenceScorer
 
         grids = read_param_grids(search) if search else default_param_grids()
-        if regressor not in ("best", *grids):
-            raise InputError(f"--regressor: Expected best or one of {', '.join(grids)} but got {regressor}.")
-        scorer = _load_unregressed_scorer(judge, features)
+        if method not in ("best", *grids):
+            raise InputError(f"--method: Expected best or one of {', '.join(grids)} but got {method}.")
+        scorer = SentenceScorer(load_judge(judge), feature_set=features)
         if scores is None:
             skipped = _judge(source, output, loaded, scorer)
             pairs = _read_judged(output / JUDGED, scorer.feature_names)
         else:
             pairs, skipped = _read_scores(scores, data, scorer.feature_set)
         try:
-            results = _fit(output, regressor, seed, "rating" if scores else loaded.name, scorer, pairs, grids)
+            results = _fit(output, method, seed, "rating" if scores else loaded.name, scorer, pairs, grids)
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
     make_console().print(_table(source, results, pairs))
@@ -88,12 +87,6 @@ def run(
         reasons = scores or output / JUDGED
         print_line(f"Skipped: {skipped} pairs without sentence scores or target; see their status in {reasons}")
     return 1 if skipped else 0
-
-
-def _load_unregressed_scorer(judge: str, features: Literal["fractions", "findings"]) -> SentenceScorer:
-    from radreward.systems.sentence_eval.scorer import SentenceScorer
-
-    return SentenceScorer(load_judge(judge), feature_set=features)
 
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
@@ -141,7 +134,7 @@ def _pairs(path: Path, criteria: Criteria) -> Iterator[dict[str, Any]]:
                 "reference": group.reference,
                 "candidate": candidate.text,
                 "group": reference_index,
-                "target": float(criteria.total_quality(criteria.quality(errors))),
+                "target": float(criteria.total(criteria.target_rewards(errors))),
             }
 
 
@@ -184,7 +177,7 @@ def _read_scores(scores: Path, rated: Path | None, features: FeatureSet) -> tupl
 
 def _fit(
     output: Path,
-    regressor: str,
+    method: str,
     seed: int,
     target: str,
     scorer: SentenceScorer,
@@ -202,7 +195,7 @@ def _fit(
         results = nested_cross_validation(
             pairs, grids, FOLDS, INNER_FOLDS, seed, on_progress=lambda _: progress.advance(task)
         )
-    candidates = [entry for entry in results if regressor in ("best", entry.name)]
+    candidates = [entry for entry in results if method in ("best", entry.name)]
     best, fitted = fit_best(pairs, candidates, seed)
     summary = {
         "pairs": len(pairs.target),
@@ -233,13 +226,15 @@ def _max_tau_b(pairs: RegressionData) -> float:
 
 
 def _table(data: Path, results: list[RegressorResult], pairs: RegressionData) -> Table:
+    from radreward.io.text_tables import terminal_table, text_frame
+
+    rows = [
+        (
+            entry.name.replace("-", " "),
+            "–" if math.isnan(entry.tau_b) else f"{entry.tau_b:.3f} ± {entry.tau_b_std:.3f}",
+        )
+        for entry in results
+    ]
+    rows.append(("highest possible without ties", f"{_max_tau_b(pairs):.3f}"))
     title = f"{data}: {len(pairs.target)} candidates of {len(set(pairs.reference_ids.tolist()))} references"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("held-out references", no_wrap=True)
-    table.add_column("τ-b", justify="right")
-    for entry in results:
-        cell = "–" if math.isnan(entry.tau_b) else f"{entry.tau_b:.3f} ± {entry.tau_b_std:.3f}"
-        table.add_row(entry.name.replace("-", " "), cell)
-    table.add_section()
-    table.add_row("highest possible without ties", f"{_max_tau_b(pairs):.3f}")
-    return table
+    return terminal_table(title, text_frame(["held-out references", "τ-b"], rows))

@@ -24,6 +24,21 @@ def check_input(path: Path) -> None:
         next(read_rows(path), None)
 
 
+def check_minimum(minimum: int, /, **options: float | None) -> None:
+    """Check that options are not below a minimum.
+
+    Args:
+        minimum: The minimum.
+        options: Values of the options; None if an option was not given.
+
+    Raises:
+        InputError: If a value is too small; names the option.
+    """
+    for name, value in options.items():
+        if value is not None and not value >= minimum:
+            raise InputError(f"--{name.replace('_', '-')}: Expected a number >= {minimum} but got {value}.")
+
+
 def check_scorers(names: Sequence[str]) -> None:
     """Resolve the names of scorers without loading any.
 

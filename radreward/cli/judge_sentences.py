@@ -1,31 +1,32 @@
-"""`radreward judge-sentences`: reports judged sentence by sentence."""
+"""`radreward judge-sentences`: reports judged sentence by sentence, and corrected by what the judge finds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.cli.inputs import check_scorers
 from radreward.cli.judging import (
     JudgeOptions,
-    PairColumns,
     ReportPairs,
     load_regressor,
     read_report_pairs,
-    response_cache,
     resumable_rows,
-    write_through,
 )
 from radreward.cli.llm_options import LLMOptions
+from radreward.cli.refinement import Refinement
+from radreward.errors import InputError
 from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
+from radreward.scoring.input_columns import InputColumns
 
 if TYPE_CHECKING:
+    from pyarrow import Schema
+
     from radreward.systems.sentence_eval.judgement import SentenceJudgement
     from radreward.systems.sentence_eval.judges import SentenceJudge
-    from radreward.systems.sentence_eval.scorer import SentenceScorer
 
 
 def run(
@@ -34,10 +35,13 @@ def run(
     output: Path,
     judge: JudgeOptions,
     llm: LLMOptions,
-    columns: PairColumns,
+    columns: InputColumns,
     regressor: Path | None = None,
+    refine: bool = False,
+    scorers: Sequence[str] = ("er2score",),
+    seed: int = 0,
 ) -> int:
-    """Judge reports sentence by sentence, by the embedded judge or a language model.
+    """Judge reports sentence by sentence, by the embedded judge or a language model, or refine them by a judge.
 
     Args:
         input: JSONL, CSV or Parquet file with one pair per row.
@@ -47,58 +51,102 @@ def run(
         columns: Columns of the input.
         regressor: Folder of `fit-regressor` or of its model: adds the column regressed, the overall score that it
             predicts from the scores of the sentences.
+        refine: Correct the candidates by the judge's findings, judge them again, and show whether other metrics rise;
+            the table is written beside the output.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
+            --refine, they score before and after.
+        seed: Seed of all sampling; equal seeds give equal results.
     """
-    with suppress_library_warnings(), user_errors(constructing=True), claimed_file(output):
-        import pyarrow as pa
-
+    with claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
         from radreward.scoring.resume import check_output
-        from radreward.systems.sentence_eval.judgement import SentenceJudgement, count_statuses
-        from radreward.systems.sentence_eval.judgement_io import judgement_schema
 
+        if refine and regressor:
+            raise InputError("--regressor: Expected judgements without --refine but got both options.")
         check_output(output, input)
+        check_scorers(scorers if refine else ())
         pairs = read_report_pairs(input, columns)
         if llm.dry_run:
-            judge.print_request_volume(pairs)
+            judge.print_request_volume(llm, pairs, refine)
             return 0
-        model = llm.load(response_cache(output)) if judge.uses_chat else None
-        sentence_judge = judge.make_judge(model)
-        scorer = None if regressor is None else load_regressor(regressor, sentence_judge)
-        fingerprint = {
-            "judge": sentence_judge.fingerprint(),
-            "regressor": scorer and scorer.fingerprint(),
-            "columns": asdict(columns),
-        }
-        schema = judgement_schema() if scorer is None else judgement_schema(("regressed", pa.float64()))
-        judgements: list[SentenceJudgement] = []
-        incomplete: list[str] = []
-        rows = resumable_rows(judge, input, output, pairs, fingerprint, partial(_rows, sentence_judge, scorer))
-        with rows as chunks, AtomicTableWriter(output, schema) as writer:
-            for index, row in enumerate(write_through(writer, chunks)):
-                if pairs.errors[index] is None:
-                    judgements.append(SentenceJudgement((), (), None, "", row["format_errors"], row["status"]))
-                if row["status"] != "ok":
-                    incomplete.append(f"{row['id']}: {row['status']}")
-    for name, count in count_statuses(judgements).items():
-        print_line(f"{name}: {count}")
-    print_line(f"Judgements: {output}")
-    if incomplete:
-        first = f"{len(incomplete)} of {len(pairs.ids)} pairs; the first is {incomplete[0]}"
-        print_status(f"Incomplete: {first}")
-    return 1 if incomplete else 0
+        model = llm.load(output.with_name(f"{output.name}.answers.sqlite")) if judge.uses_chat else None
+        sentence_judge = judge.make_judge(llm, model)
+        task: Judging | Refinement = Judging(sentence_judge, regressor)
+        if refine:
+            task = Refinement(sentence_judge, model, llm.max_tokens, scorers, pairs, seed)
+        fingerprint = {"judge": sentence_judge.fingerprint(), **task.fingerprint(), "columns": asdict(columns)}
+        with (
+            resumable_rows(judge, input, output, pairs, fingerprint, task.compute_rows) as chunks,
+            AtomicTableWriter(output, task.schema()) as writer,
+        ):
+            errors = iter(pairs.errors)
+            for rows in chunks:
+                writer.write(rows)
+                for row in rows:
+                    task.add_row(row, is_valid=next(errors) is None)
+        task.report(output)
+    if task.failed:
+        print_status(f"{task.failure}: {len(task.failed)} of {len(pairs.ids)} pairs; the first is {task.failed[0]}")
+    return 1 if task.failed else 0
 
 
-def _rows(judge: SentenceJudge, scorer: SentenceScorer | None, pairs: ReportPairs) -> list[dict[str, Any]]:
-    """Return one row per pair."""
-    from radreward.systems.sentence_eval.judgement_io import judgement_row
-    from radreward.text.sentence_splitter import split_sentences
+class Judging:
+    """Rows of judgements.
 
-    ids = [None if pair_id is None else str(pair_id) for pair_id in pairs.ids]
-    valid = [index for index, error in enumerate(pairs.errors) if error is None]
-    sides = [[split_sentences(side[index]) for index in valid] for side in (pairs.references, pairs.candidates)]
-    rows = [judgement_row(pair_id, [], [], None, error or "") for pair_id, error in zip(ids, pairs.errors, strict=True)]
-    for index, reference, candidate, judgement in zip(valid, *sides, judge.judge(*sides), strict=True):
-        rows[index] = judgement_row(ids[index], reference, candidate, judgement, judgement.status)
-        if scorer is not None:
-            rows[index]["regressed"] = scorer.regressed_score(judgement, reference, candidate)
-    return rows
+    Args:
+        judge: The judge.
+        regressor: Folder of a scorer that predicts an overall score from the judgement.
+
+    Raises:
+        InputError: If there is no such scorer.
+    """
+
+    failure = "Incomplete"
+
+    def __init__(self, judge: SentenceJudge, regressor: Path | None) -> None:
+        self.judge = judge
+        self.regressor = load_regressor(regressor, judge) if regressor else None
+        self.judgements: list[SentenceJudgement] = []
+        self.failed: list[str] = []
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what the rows depend on beside the input, its columns and the judge."""
+        return {"regressor": self.regressor and self.regressor.fingerprint()}
+
+    def schema(self) -> Schema:
+        """Return the columns of the output."""
+        import pyarrow as pa
+
+        from radreward.systems.sentence_eval.judgement_io import judgement_schema
+
+        return judgement_schema(("regressed", pa.float64())) if self.regressor else judgement_schema()
+
+    def compute_rows(self, pairs: ReportPairs) -> list[dict[str, Any]]:
+        """Return one row per pair."""
+        from radreward.systems.sentence_eval.judgement_io import judgement_row
+
+        ids = [None if pair_id is None else str(pair_id) for pair_id in pairs.ids]
+        sides = pairs.valid_sentences()
+        rows = [judgement_row(ids[index], [], [], None, error or "") for index, error in enumerate(pairs.errors)]
+        for index, reference, candidate, judgement in zip(pairs.valid, *sides, self.judge.judge(*sides), strict=True):
+            rows[index] = judgement_row(ids[index], reference, candidate, judgement, judgement.status)
+            if self.regressor is not None:
+                rows[index]["regressed"] = self.regressor.regressed_score(judgement, reference, candidate)
+        return rows
+
+    def add_row(self, row: dict[str, Any], is_valid: bool) -> None:
+        """Add a row of the output to the counts of the report."""
+        from radreward.systems.sentence_eval.judgement import SentenceJudgement
+
+        if is_valid:
+            self.judgements.append(SentenceJudgement((), (), None, "", row["format_errors"], row["status"]))
+        if row["status"] != "ok":
+            self.failed.append(f"{row['id']}: {row['status']}")
+
+    def report(self, output: Path) -> None:
+        """Print the number of pairs by status."""
+        from radreward.systems.sentence_eval.judgement import count_statuses
+
+        for name, count in count_statuses(self.judgements).items():
+            print_line(f"{name}: {count}")
+        print_line(f"Judgements: {output}")

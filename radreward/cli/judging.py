@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from radreward.cli.errors import user_errors
 from radreward.errors import InputError
 from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
-    from radreward.io.tables import AtomicTableWriter
+    from radreward.cli.llm_options import LLMOptions
     from radreward.llm import ChatModel
+    from radreward.scoring.input_columns import InputColumns
     from radreward.systems.sentence_eval.judges import ChatJudge, RelationJudge, SentenceJudge
     from radreward.systems.sentence_eval.scorer import SentenceScorer
 
-CHAT = "chat"
+_CHAT = "chat"
 CHUNK_SIZE = 256
 """Pairs that are judged together and stored."""
 
@@ -27,14 +29,12 @@ class JudgeOptions:
     """Choice of a sentence judge, and the prompt of a chat judge.
 
     Args:
-        judge: `embedded`, the folder of a trained judge or of its run, or `chat` for a language model.
+        judge: `embedded`, or the folder of a trained judge or of its run; or `chat` for a language model.
         instruction: With chat: the instruction of the prompt.
         shots: With chat: number of examples in the prompt.
         examples: With chat: YAML file of examples; by default those of the package.
         no_explanation: With chat: ask for no explanation.
         repetitions: With chat: number of answers per pair, which are averaged.
-        temperature: With chat: sampling temperature.
-        max_tokens: With chat: largest number of tokens in an answer.
     """
 
     judge: str = "embedded"
@@ -43,51 +43,51 @@ class JudgeOptions:
     examples: Path | None = None
     no_explanation: bool = False
     repetitions: int = 3
-    temperature: float = 1.0
-    max_tokens: int = 4096
 
     @property
     def uses_chat(self) -> bool:
         """True if a language model judges."""
-        return self.judge == CHAT
+        return self.judge == _CHAT
 
-    def make_judge(self, model: ChatModel | None) -> SentenceJudge:
+    def make_judge(self, llm: LLMOptions, model: ChatModel | None) -> SentenceJudge:
         """Return the judge.
 
         Args:
+            llm: Options of a chat judge's language model.
             model: The language model of a chat judge; None for any other.
 
         Raises:
-            InputError: If there is no such judge.
-            ValueError: If a number is out of range.
+            InputError: If there is no such judge, or a number is out of range.
         """
-        return load_judge(self.judge, CHAT) if model is None else self._chat_judge(model)
+        return load_judge(self.judge, _CHAT) if model is None else self._chat_judge(llm, model)
 
-    def print_request_volume(self, pairs: ReportPairs) -> None:
+    def print_request_volume(self, llm: LLMOptions, pairs: ReportPairs, refine: bool = False) -> None:
         """Print how many requests and tokens a chat judge would send.
 
         Args:
+            llm: Options of the language model.
             pairs: The pairs to judge.
+            refine: True if the candidates are corrected and judged again.
 
         Raises:
             InputError: If the judge is no language model.
         """
         from radreward.llm import DryRunChatModel, estimate_volume
-        from radreward.text.sentence_splitter import split_sentences
 
         if not self.uses_chat:
-            raise InputError("--dry-run: Expected --judge chat: other judges send no requests.")
-        valid = [index for index, error in enumerate(pairs.errors) if error is None]
-        sides = [[split_sentences(side[index]) for index in valid] for side in (pairs.references, pairs.candidates)]
-        print_line(estimate_volume(self._chat_judge(DryRunChatModel()).build_requests(*sides)))
+            raise InputError(f"--dry-run: Expected --judge chat, which sends requests, but got {self.judge}.")
+        if refine:
+            print_line("First judgement; corrections send one request per pair, the second judgement as many again:")
+        print_line(estimate_volume(self._chat_judge(llm, DryRunChatModel()).build_requests(*pairs.valid_sentences())))
         print_line("Dry run: nothing was sent. Every request contains two whole reports.")
 
-    def _chat_judge(self, model: ChatModel) -> ChatJudge:
+    def _chat_judge(self, llm: LLMOptions, model: ChatModel) -> ChatJudge:
         from radreward.systems.sentence_eval.judges import ChatJudge
         from radreward.systems.sentence_eval.prompt import SentencePrompt
 
-        prompt = SentencePrompt(self.instruction, self.shots, not self.no_explanation, self.examples)
-        return ChatJudge(model, prompt, self.repetitions, self.temperature, self.max_tokens)
+        with user_errors(constructing=True):
+            prompt = SentencePrompt(self.instruction, self.shots, not self.no_explanation, self.examples)
+            return ChatJudge(model, prompt, self.repetitions, llm.temperature, llm.max_tokens)
 
 
 def load_judge(name: str, *alternatives: str) -> RelationJudge:
@@ -125,26 +125,11 @@ def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
 
     model = folder / "model" if (folder / "model" / CONFIG).is_file() else folder
     if not (model / CONFIG).is_file():
-        raise InputError(f"--regressor: Expected a folder of fit-regressor but {folder} has no {CONFIG}.")
+        raise InputError(f"--regressor: Expected a folder of fit-regressor but got {folder}, which has no {CONFIG}.")
     scorer = SentenceScorer.from_pretrained(model, judge=judge)
     if scorer.regressor is None:
-        raise InputError(f"--regressor: Expected a scorer with a regressor but {folder} has none.")
+        raise InputError(f"--regressor: Expected a scorer with a regressor but got {folder}, which has none.")
     return scorer
-
-
-@dataclass(frozen=True)
-class PairColumns:
-    """Names of the columns of a file of pairs.
-
-    Args:
-        reference: Column of the references.
-        candidate: Column of the candidates.
-        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
-    """
-
-    reference: str = "reference"
-    candidate: str = "candidate"
-    id: str | None = None
 
 
 class ReportPairs(NamedTuple):
@@ -156,16 +141,24 @@ class ReportPairs(NamedTuple):
     errors: list[str | None]
     """Per pair: why it cannot be judged, or None."""
 
-    def valid_references(self) -> list[str]:
-        """Return the references of the pairs that can be judged."""
-        return [text for text, error in zip(self.references, self.errors, strict=True) if error is None]
+    @property
+    def valid(self) -> list[int]:
+        """Indices of the pairs that can be judged."""
+        return [index for index, error in enumerate(self.errors) if error is None]
+
+    def valid_sentences(self) -> tuple[list[list[str]], list[list[str]]]:
+        """Return the sentences of the references and of the candidates that can be judged."""
+        from radreward.text.sentence_splitter import split_sentences
+
+        references = [split_sentences(self.references[index]) for index in self.valid]
+        return references, [split_sentences(self.candidates[index]) for index in self.valid]
 
     def part(self, rows: slice) -> ReportPairs:
         """Return a range of the pairs."""
         return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
 
 
-def read_report_pairs(path: Path, columns: PairColumns) -> ReportPairs:
+def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:
     """Read the pairs of a file as `radreward score` does; those that it rejects have an error.
 
     Args:
@@ -176,9 +169,9 @@ def read_report_pairs(path: Path, columns: PairColumns) -> ReportPairs:
         InputError: If the file cannot be read, has no readable row, or lacks a column.
     """
     from radreward.io.tables import read_rows
-    from radreward.scoring.input_scan import InputColumns, scan_input
+    from radreward.scoring.input_scan import scan_input
 
-    pairs, scan = ReportPairs([], [], [], []), scan_input(path, CHUNK_SIZE, InputColumns(**asdict(columns)))
+    pairs, scan = ReportPairs([], [], [], []), scan_input(path, CHUNK_SIZE, columns)
     for row in (row for batch in read_rows(path) for row in batch):
         reference, candidate = (None, None) if row.error else scan.pair(row)
         error = scan.find_error(row)
@@ -223,20 +216,3 @@ def resumable_rows(
 
     yield compute_missing(chunks, output, len(pairs.ids), CHUNK_SIZE, "Judging", compute_part)
     chunks.remove()  # the block has written the output
-
-
-def write_through(writer: AtomicTableWriter, chunks: Iterable[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield rows after writing them.
-
-    Args:
-        writer: The open table.
-        chunks: Rows, chunk by chunk.
-    """
-    for rows in chunks:
-        writer.write(rows)
-        yield from rows
-
-
-def response_cache(output: Path) -> Path:
-    """Return the file beside an output that caches the responses of a language model."""
-    return output.with_name(f"{output.name}.answers.sqlite")

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from radreward.cli.errors import suppress_library_warnings
 from radreward.io.console import make_console
 
 
 def run() -> int:
     """List scorers, criteria, objectives, weightings and samplers, one line each."""
-    with suppress_library_warnings():
-        tables = dict(_listings())
+    tables = dict(_listings())
     console = make_console()
     for title, rows in tables.items():
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_header=False, pad_edge=False)
@@ -33,7 +31,7 @@ def _listings() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     from radreward.scorers import SCORERS
     from radreward.tuning.study_config import SAMPLERS
 
-    yield "Scorers: --model, --scorers, radreward.load(...)", [(name, entry.summary) for name, entry in SCORERS.items()]
+    yield "Scorers: --scorers, radreward.load(...)", [(name, entry.summary) for name, entry in SCORERS.items()]
     yield "Criteria: --criteria", [(name, _summary(entry)) for name, entry in PRESETS.items()]
     families = (
         ("Objectives of reward models: --model.objective", objectives.Objective),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
+from radreward.cli.errors import user_errors
+from radreward.cli.inputs import check_minimum
 from radreward.errors import InputError
 from radreward.io.terminal import print_status
 
@@ -22,10 +24,12 @@ class LLMOptions:
         chat: A server with the OpenAI protocol, or a model on this machine.
         model: Name of the model; with `--chat local` a folder or a Hub name. Defaults to OPENAI_MODEL.
         base_url: Address of the server. Defaults to OPENAI_BASE_URL.
+        temperature: Sampling temperature.
+        max_tokens: Largest number of tokens in an answer.
         max_tokens_field: Field by which the server limits the length of an answer.
         allow_remote: Allow reports to leave this machine for the server.
         concurrency: Requests in flight at a time, or rows of a batch with `--chat local`.
-        timeout: Seconds per attempt of a request.
+        timeout: Seconds after which a request fails.
         budget: Total number of tokens that may be spent; by default unlimited.
         dry_run: Print the number of requests and tokens and send nothing.
     """
@@ -33,6 +37,8 @@ class LLMOptions:
     chat: Literal["server", "local"] = "server"
     model: str | None = None
     base_url: str | None = None
+    temperature: float = 1.0
+    max_tokens: int = 4096
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     allow_remote: bool = False
     concurrency: int = 16
@@ -40,45 +46,43 @@ class LLMOptions:
     budget: int | None = None
     dry_run: bool = False
 
+    def __post_init__(self) -> None:
+        """Check the settings of the answers, which are used long after the model is loaded."""
+        check_minimum(0, temperature=self.temperature)
+        check_minimum(1, max_tokens=self.max_tokens)
+
     def load(self, cache: Path) -> ChatModel:
-        """Return the model, with its responses cached in a file; call it inside `suppress_library_warnings`.
+        """Return the model, with its responses cached in a file.
 
         Args:
             cache: The file of cached responses.
 
         Raises:
-            InputError: If there is no such model.
-            ValueError: If a number is out of range.
+            InputError: If there is no such model, or a number is out of range.
         """
         from radreward.llm import LocalChatModel, OpenAIChatModel, ResponseCache
 
-        warnings.showwarning = _print_warning  # restored by `suppress_library_warnings`
-        if self.chat == "server":
-            return OpenAIChatModel(
-                self.model,
-                self.base_url,
-                self.max_tokens_field,
-                self.allow_remote,
-                self.concurrency,
-                timeout=self.timeout,
-                cache=ResponseCache(cache),
-                budget=self.budget,
-                progress=True,
+        warnings.showwarning = _print_warning  # restored after the command, by `suppress_library_warnings`
+        with user_errors(constructing=True):
+            if self.chat == "server":
+                return OpenAIChatModel(
+                    self.model,
+                    self.base_url,
+                    self.max_tokens_field,
+                    self.allow_remote,
+                    self.concurrency,
+                    timeout=self.timeout,
+                    cache=ResponseCache(cache),
+                    budget=self.budget,
+                    progress=True,
+                )
+            if not self.model:
+                raise InputError("--model: Expected the folder or the name of a model for --chat local but got none.")
+            return LocalChatModel(
+                self.model, self.concurrency, cache=ResponseCache(cache), budget=self.budget, progress=True
             )
-        if not self.model:
-            raise InputError("--model: Expected the folder or the name of a language model with --chat local.")
-        return LocalChatModel(
-            self.model, self.concurrency, cache=ResponseCache(cache), budget=self.budget, progress=True
-        )
 
 
-def _print_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print what leaves the machine, without a line of source code."""
     print_status(f"radreward: {message}")

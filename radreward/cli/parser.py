@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentError
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
 
 from jsonargparse import ArgumentParser, Namespace
 
+from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
 from radreward.errors import InputError
 from radreward.io.terminal import print_line
 
 COMMANDS = (
-    *("synthesize", "fit", "evaluate", "score", "tune", "compare"),
-    *("convert", "benchmark", "summarize", "rate", "serve"),
-    *("judge-sentences", "fit-regressor", "refine"),
-    *("synthesize-llm", "review-agreement", "experiments", "list"),
+    "synthesize",
+    "fit",
+    "evaluate",
+    "score",
+    "tune",
+    "compare",
+    "convert",
+    "benchmark",
+    "summarize",
+    "rate",
+    "serve",
+    "judge-sentences",
+    "fit-regressor",
+    "experiments",
+    "list",
 )
 """Commands in the order of `radreward --help`; each is the module of that name."""
 
@@ -50,9 +62,11 @@ def run_command(arguments: Sequence[str]) -> int:
         raise InputError(f"Expected a command but got {name!r}. {hint}")
     command = _module(name)
     if name == "fit":  # its options are the constructors of what it builds
-        code: int = command.run(options)
-        return code
-    return call_with_options(command.run, parse_options(name, options))
+        run: Callable[[], int] = partial(command.run, options)
+    else:
+        run = partial(call_with_options, command.run, parse_options(name, options))
+    with suppress_library_warnings(), user_errors():
+        return run()
 
 
 def parse_options(name: str, arguments: Sequence[str]) -> Namespace:
@@ -77,7 +91,9 @@ def parse_options(name: str, arguments: Sequence[str]) -> Namespace:
     try:
         options: Namespace = parser.parse_args(arguments)
     except ArgumentError as error:
-        raise InputError(f"{_option_error(str(error))} See `radreward {name} --help`.") from error
+        from radreward.cli.option_errors import option_error
+
+        raise InputError(option_error(str(error), name)) from error
     return options
 
 
@@ -103,28 +119,3 @@ def _help() -> str:
             "`radreward COMMAND --help` lists the options of a command; `radreward --version` prints the version.",
         )
     )
-
-
-def _option_error(text: str) -> str:
-    r"""Return the relevant line of a jsonargparse message, with the option as the user types it.
-
-    >>> _option_error('Parser key "per_reference":\n  Expected a <class \'int\'>. Got value: x')
-    '--per-reference: Expected an int but got x.'
-    >>> _option_error("the following arguments are required: output, input")
-    'Expected the options --output, --input.'
-    >>> _option_error("unrecognized arguments: --per 3")
-    'Expected a known option but got --per.'
-    """
-    if match := re.search(r"arguments are required: (.*)", text):
-        names = [f"--{name.replace('_', '-')}" for name in match[1].split(", ")]
-        return f"Expected the option{'s' * (len(names) > 1)} {', '.join(names)}."
-    if match := re.search(r"unrecognized arguments: (\S+)", text):
-        return f"Expected a known option but got {match[1]}."
-    if match := re.search(r'[Pp]arser key "(\w+)":\s+(?:- )?Expected a (.*?)\. Got value: (.*)', text, re.DOTALL):
-        option, kind, value = f"--{match[1].replace('_', '-')}", match[2], match[3].splitlines()[0]
-        if choices := re.search(r"Literal\[(.*)\]", kind):
-            listed = choices[1].replace("'", "")
-            return f"{option}: Expected one of {listed} but got {value}."
-        name = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", kind)
-        return f"{option}: Expected {'an' if name[0] in 'aeiou' else 'a'} {name} but got {value}."
-    return f"{' '.join(text.split())}."

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
-from radreward.cli.inputs import check_input
+from radreward.cli.errors import user_errors, warn_overwrite
+from radreward.cli.inputs import check_input, check_minimum
+from radreward.cli.scorer_options import ScorerOptions
+from radreward.errors import InputError
 from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line, print_status
+from radreward.scoring.input_columns import InputColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,15 +26,10 @@ def run(
     *,
     input: Path,
     output: Path,
-    models: Sequence[str] = ("er2score",),
-    reference: str = "reference",
-    candidate: str = "candidate",
-    id: str | None = None,
-    precision: Literal["fp32", "bf16"] = "fp32",
-    on_too_long: Literal["reject", "truncate"] = "reject",
-    allow_download: bool = False,
-    backend: Literal["local", "ray"] = "local",
-    num_workers: int = 2,
+    columns: InputColumns,
+    options: ScorerOptions,
+    scorers: Sequence[str] = ("er2score",),
+    num_workers: int = 0,
     ray_address: str | None = None,
     csv_formulas: Literal["quote", "keep"] = "quote",
 ) -> int:
@@ -39,37 +38,32 @@ def run(
     Args:
         input: JSONL, CSV or Parquet file with one pair per row.
         output: File to write: JSONL, CSV or Parquet by its name.
-        models: Names of scorers (see `radreward list`), folders of saved models, or folders of runs. The columns of
-            several start with their names, as in ratescore_total. With --allow-download also owner/name of the
-            Hugging Face Hub; owner/name@commit pins a version.
-        reference: Column of the references.
-        candidate: Column of the candidates.
-        id: Column of the ids; by default `id`, or numbers of the rows if there is none.
-        precision: Precision of the backbone; bf16 is faster, on a CPU with AMX or AVX512-BF16, and less exact.
-        on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
-        allow_download: Download models from the Hub that are not on this machine; no report is sent.
-        backend: Score in this process, or by the workers of a Ray cluster.
-        num_workers: Number of Ray workers, one core each.
-        ray_address: Address of a Ray cluster, or `auto`; by default one is started on this machine.
+        columns: Columns of the input.
+        options: Settings of the scorers.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
+            --allow-download also owner/name of the Hugging Face Hub, where owner/name@commit pins a version. The
+            columns of several start with their names, as in ratescore_total.
+        num_workers: Number of workers of a Ray cluster that score, one core each; 0 to score in this process.
+        ray_address: With workers: address of a Ray cluster, or `auto`; by default one is started on this machine.
         csv_formulas: In a CSV output, put an apostrophe before texts that a spreadsheet would evaluate (`=`, `+`, `-`,
             `@` at the start), or keep them as they are.
     """
-    with suppress_library_warnings(), user_errors():
-        from radreward.scoring import load_scorers, score_file
-        from radreward.scoring.input_scan import InputColumns
-        from radreward.scoring.resume import check_output, chunk_folder
+    from radreward.scoring import load_scorers, score_file
+    from radreward.scoring.resume import check_output, chunk_folder
 
-        check_input(input)
-        check_output(output, input)
-        with claimed_file(output):  # before a model is loaded; scoring claims it again
-            pass
-        settings = {"precision": precision, "on_too_long": on_too_long, "allow_download": allow_download}
-        engine = _ray_backend(models, settings, num_workers, ray_address) if backend == "ray" else None
-        scorers = load_scorers(models, **settings)
-        if not chunk_folder(output).exists():  # otherwise an interrupted run resumes
-            warn_overwrite(output)
-        columns = InputColumns(reference, candidate, id)
-        summary = score_file(scorers, input, output, backend=engine, columns=columns, csv_formulas=csv_formulas)
+    check_minimum(0, num_workers=num_workers)
+    if ray_address and not num_workers:
+        raise InputError("--ray-address: Expected --num-workers, which score in the cluster, but got none.")
+    check_input(input)
+    check_output(output, input)
+    with claimed_file(output):  # before a model is loaded; scoring claims it again
+        pass
+    settings = asdict(options)
+    engine = _ray_backend(scorers, settings, num_workers, ray_address) if num_workers else None
+    loaded = load_scorers(scorers, **settings)
+    if not chunk_folder(output).exists():  # otherwise an interrupted run resumes
+        warn_overwrite(output)
+    summary = score_file(loaded, input, output, backend=engine, columns=columns, csv_formulas=csv_formulas)
     num_scored = summary.rows - summary.rejected
     print_line(f"{num_scored} of {summary.rows} rows scored in {summary.seconds:.1f} s: {summary.output}")
     if summary.resumed:
@@ -80,7 +74,7 @@ def run(
 
 
 def _ray_backend(
-    models: Sequence[str], settings: Mapping[str, Any], num_workers: int, address: str | None
+    scorers: Sequence[str], settings: Mapping[str, Any], num_workers: int, address: str | None
 ) -> RayBackend:
     from radreward.io.hub import parse_hub_name
     from radreward.scoring.ray_backend import RayBackend
@@ -90,6 +84,6 @@ def _ray_backend(
     def is_path(name: str) -> bool:
         return not is_registered(name) and (parse_hub_name(name) is None or Path(name).is_dir())
 
-    paths = [str(Path(name).expanduser().resolve()) if is_path(name) else name for name in models]
+    paths = [str(Path(name).expanduser().resolve()) if is_path(name) else name for name in scorers]
     with user_errors(constructing=True):
         return RayBackend(partial(load_scorers, paths, **settings), num_workers, address)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.inputs import check_scorers
 from radreward.errors import InputError
 from radreward.io.terminal import print_line
@@ -12,7 +11,7 @@ from radreward.io.terminal import print_line
 
 def run(
     *,
-    models: Sequence[str] = ("er2score", "ratescore", "sentence-eval"),
+    scorers: Sequence[str] = ("er2score", "ratescore", "sentence-eval"),
     host: str = "127.0.0.1",
     port: int = 8000,
     max_pairs: int = 100,
@@ -25,28 +24,26 @@ def run(
     reaches the port can score. Ctrl-C ends it, after the requests that it has accepted.
 
     Args:
-        models: Names of scorers (see `radreward list`), folders of saved models, or folders of runs.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         host: Address to listen on; 0.0.0.0 for all of this machine's.
         port: Port to listen on; 0 for a free one.
         max_pairs: Maximum number of pairs in a request.
         max_requests: Number of requests that may wait or be scored at a time; others get status 503.
-        timeout: Seconds after which a request gets status 504.
+        timeout: Seconds after which a request fails.
     """
-    with suppress_library_warnings(), user_errors():
-        for name, value in (("max-pairs", max_pairs), ("max-requests", max_requests), ("timeout", timeout)):
-            if value <= 0:
-                raise InputError(f"--{name}: Expected a number > 0 but got {value}.")
-        check_scorers(models)
-        from radreward.serving.server import listen, serve_app
+    for name, value in (("max-pairs", max_pairs), ("max-requests", max_requests), ("timeout", timeout)):
+        if value <= 0:
+            raise InputError(f"--{name}: Expected a number > 0 but got {value}.")
+    check_scorers(scorers)
+    from radreward.serving.server import listen, serve_app
 
-        with listen(host, port) as listener:
-            from radreward.scoring import load_scorers
-            from radreward.serving.app import ServiceLimits, create_app
+    with listen(host, port) as listener:
+        from radreward.scoring import load_scorers
+        from radreward.serving.app import ServiceLimits, create_app
 
-            scorers = load_scorers(models).scorers
-            limits = ServiceLimits(max_pairs=max_pairs, max_requests=max_requests, seconds=timeout)
-            app = create_app(scorers, limits)
-            print_line(f"Serving {', '.join(scorers)}: http://{host}:{listener.getsockname()[1]}")
-            serve_app(app, listener)
+        loaded = load_scorers(scorers).scorers
+        app = create_app(loaded, ServiceLimits(max_pairs=max_pairs, max_requests=max_requests, seconds=timeout))
+        print_line(f"Serving {', '.join(loaded)}: http://{host}:{listener.getsockname()[1]}")
+        serve_app(app, listener)
     print_line("Stopped.")
     return 0

@@ -97,5 +97,6 @@ def call_with_options(function: Callable[..., int], options: Namespace) -> int:
 
 def _value(name: str, kind: Any, options: Namespace) -> Any:
     if is_dataclass(kind) and isinstance(kind, type):
-        return kind(**{field.name: options[field.name] for field in fields(kind)})
+        types = get_type_hints(kind)
+        return kind(**{field.name: _value(field.name, types[field.name], options) for field in fields(kind)})
     return options[name.rstrip("_")]

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from rich.text import Text
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_status, printable
 
-PROGRESS_INTERVAL = 10.0
+_PROGRESS_INTERVAL = 10.0
 """Seconds between two lines of progress outside a terminal."""
 
 
@@ -22,13 +21,13 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
     """Summarize the errors of report generators, from reports scored with explanations.
 
     Args:
-        input: Files that `radreward score --models green:FOLDER` or radreason:FOLDER wrote. A column `system` names
+        input: Files that `radreward score --scorers green:FOLDER` or radreason:FOLDER wrote. A column `system` names
             the report generator; without it every file is one generator.
         output: Folder for summary.html, summary.md and summary.json.
         encoder: Encoder of the error descriptions: `embedded`, a folder or a Hub name.
-        seed: Seed of the clusters and the plot.
+        seed: Seed of all sampling; equal seeds give equal results.
     """
-    with suppress_library_warnings(), user_errors(), claimed_folder(output):
+    with claimed_folder(output):
         from radreward.io.text_tables import terminal_table
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 
@@ -57,7 +56,7 @@ def _progress(output: Path) -> Iterator[Callable[[str], None]]:
 
     def report(step: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= PROGRESS_INTERVAL:
+        if time.monotonic() - last >= _PROGRESS_INTERVAL:
             last = time.monotonic()
             print_status(step)
 

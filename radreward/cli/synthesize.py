@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from radreward.cli.errors import suppress_library_warnings, user_errors, warn_overwrite
+from radreward.cli.errors import user_errors, warn_overwrite
+from radreward.cli.inputs import check_minimum
+from radreward.cli.llm_writing import LLMWriting
+from radreward.errors import InputError
 from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line
+
+if TYPE_CHECKING:
+    from radreward.synthesis.candidate_writer import CandidateWriter
 
 
 def run(
@@ -19,53 +27,72 @@ def run(
     max_findings: int | None = None,
     criteria: str = "radcliq-significance",
     groups: int | None = None,
-    per_reference: int = 3,
-    profile: str | None = None,
-    pairing: bool = False,
+    per_reference: int | None = None,
+    candidates: str = "tiers",
     generated_column: str | None = None,
-    graded: bool = False,
+    writing: LLMWriting,
     seed: int = 0,
 ) -> int:
-    """Generate training groups with exactly counted errors, from your reports or from a grammar.
+    """Generate training groups with exactly counted errors, by rules or by a language model whose answers are checked.
 
     Args:
-        output: Folder for groups.parquet and its data card.
-        reports: File with reports to perturb; by default a grammar generates the references.
+        output: Folder for groups.parquet and its data card, or for what a language model writes.
+        reports: File with reports; by default a grammar generates the references. Analysis and reasoning read pairs.
         text_column: Column of --reports with the text, if it has no usual name.
         granularity: Kind of the generated texts: whole reports; single statements, from which a model learns words
             faster; or a few findings in plain words, for a decoder that starts from random weights.
         max_findings: Largest number of findings in a plain report; 4 by default.
-        criteria: Preset or YAML file of the criteria by which errors are counted.
+        criteria: Preset (see `radreward list`) or YAML file of the criteria.
         groups: Number of references; by default 10,000, or with --reports one per report.
-        per_reference: Candidates per reference.
-        profile: How many errors of each kind candidates have: `balanced`, `details`, or a YAML file with lines such as
-            `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors.
-        pairing: Pair as GREEN does, in equal parts: with another report, with sentences removed and shuffled, with the
-            most similar report, with errors in findings, severity and location.
+        per_reference: Candidates per reference; by default 3, or 1 with --llm-task.
+        candidates: Strategy by which candidates are made: `tiers` of quality; `pairings` as GREEN's, in equal parts
+            (another report, sentences removed and shuffled, the most similar report, errors in findings, severity and
+            location); `graded`, one finding right, partly right, and not at all; an error profile, `balanced`,
+            `details`, or a YAML file with lines such as `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2
+            errors; or a YAML file with the class_path and init_args of a CandidateWriter.
         generated_column: Column of --reports with a report generator's outputs: a fifth pairing.
-        graded: State one finding of each reference right, partly right, and not at all, in different candidates.
-        seed: Seed; equal seeds give equal files.
+        writing: Data that a language model writes.
+        seed: Seed of all sampling; equal seeds give equal results.
     """
-    with suppress_library_warnings(), user_errors(constructing=True), claimed_folder(output):
+    with claimed_folder(output):
+        check_minimum(1, groups=groups, per_reference=per_reference)
+        if writing.llm_task:
+            _check_no_rules(candidates != "tiers", generated_column, max_findings, granularity != "report")
+            return writing.write(output, reports, text_column, criteria, groups, per_reference or 1, seed)
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
-        from radreward.synthesis.error_profiles import load_profile
 
+        writer = _load_writer(candidates, generated_column, reports)
         warn_overwrite(output / "groups.parquet")
         path = synthesize_files(
             output,
             load_criteria(criteria),
             groups,
-            per_reference,
+            per_reference or 3,
             seed,
             reports,
             text_column,
             granularity,
             max_findings,
-            load_profile(profile) if profile else None,
-            pairing,
-            generated_column,
-            graded,
+            writer,
         )
     print_line(f"Groups: {path}, with a data card beside them.")
     return 0
+
+
+def _check_no_rules(*options: object) -> None:
+    if any(option not in (None, False) for option in options):
+        raise InputError("--llm-task: Expected no option of candidates written by rules but got one. Leave it out.")
+
+
+def _load_writer(candidates: str, generated_column: str | None, reports: Path | None) -> CandidateWriter:
+    from radreward.synthesis.candidate_strategies import load_candidate_writer
+    from radreward.synthesis.green_pairings import GreenPairingWriter
+
+    if not generated_column:
+        sys.path.append(os.getcwd())  # so that `class_path: my_writers.MyWriter` is found
+        with user_errors(constructing=True):
+            return load_candidate_writer(candidates)
+    if candidates != "pairings" or reports is None:
+        raise InputError("--generated-column: Expected --candidates pairings and --reports with this column.")
+    return GreenPairingWriter(generated_column)

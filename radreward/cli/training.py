@@ -20,31 +20,26 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.cli.arguments import normalize_arguments
 from radreward.cli.errors import validate_config_files
-from radreward.criteria import criteria_config
+from radreward.criteria.presets import criteria_config
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
-from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
+from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.errors import InputError
 from radreward.io.console import make_console
-from radreward.modules import (
-    BaseModule,
-    MetricTable,
-    PlainTextProgress,
-    ProgressBar,
-    RunFolder,
-    RunTrainer,
-    checkpoint_callbacks,
-    log_hparams,
-    use_atomic_checkpoints,
-)
-from radreward.modules.tensorboard import flatten_settings
+from radreward.models.precision import has_bfloat16_products
+from radreward.modules import BaseModule, MetricTable, RunFolder
+from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
+from radreward.modules.progress import PlainTextProgress, ProgressBar
+from radreward.modules.tensorboard import flatten_settings, log_hparams
+from radreward.modules.trainer import RunTrainer
 from radreward.scorers import resolve
 
-DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
+_DESCRIPTION = """Train a model: a reward model, unless `model` names another module.
 
 Settings come from --config and from --dotted.key=value; the latter win. Everything is stored in the folder --run-dir.
 """
 
-IGNORED_WARNINGS = (
+_IGNORED_WARNINGS = (
     r"The '\w+' does not have many workers",  # batches are prepared during a step; see `data.num_workers`
     r"The number of training batches \(\d+\) is smaller than the logging interval",
     r"Checkpoint directory .* exists and is not empty",  # a resumed run
@@ -57,19 +52,21 @@ IGNORED_WARNINGS = (
 )
 """Library warnings that a user who trains cannot act on."""
 
-DEFAULT_MODEL = {
+logger = logging.getLogger(__name__)
+
+_DEFAULT_MODEL = {
     "class_path": "radreward.modules.RewardModule",
     "init_args": {
         "backbone": {"class_path": "radreward.models.Backbone"},
         "objective": {"class_path": "radreward.objectives.MarginRewardEnforcement"},
     },
 }
-DEFAULT_DATA = {
+_DEFAULT_DATA = {
     "class_path": f"{PairedReportDataModule.__module__}.PairedReportDataModule",
     "init_args": {"collator": {"class_path": f"{RewardCollator.__module__}.RewardCollator"}},
 }
 
-INSTANTIATOR = "lightning.pytorch.cli.instantiate_module"
+_INSTANTIATOR = "lightning.pytorch.cli.instantiate_module"
 """What Lightning builds a module with when it reloads a checkpoint."""
 
 
@@ -106,7 +103,7 @@ class TrainingRun:
             InputError: If the data, the checkpoint or the folder cannot be used.
             KeyboardInterrupt: After Ctrl-C; the run can be resumed from `last.ckpt` in its folder.
         """
-        self.module.validate_setup(self.data)
+        self.module.exporter.check(self.module, self.data)
         for name in ("max_steps", "max_epochs", "limit_train_batches"):
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
@@ -118,8 +115,10 @@ class TrainingRun:
         if self.init_from is not None:
             self.module.load_initial_weights(self.init_from)
         self.data.setup("fit")  # before anything is written, so that unusable data leave no run behind
+        self.module.check_data(self.data)
+        self._warn_of_slow_precision()
         with warnings.catch_warnings():
-            for message in IGNORED_WARNINGS:
+            for message in _IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
                 self.run_folder.create(data, resume, self.overwrite)
@@ -130,12 +129,21 @@ class TrainingRun:
             except SystemExit as error:  # raised by Lightning after Ctrl-C
                 raise KeyboardInterrupt from error
             self.trainer.save_checkpoint(self.run_folder.last)
-            result = self.module.export(self.trainer, self.data, self.run_folder)
+            result = self.module.exporter.export(self.module, self.trainer, self.data, self.run_folder)
             final = {f"final/{name}": value for name, value in result["total"].items() if value is not None}
             for logger in self.trainer.loggers:
                 logger.log_metrics(final, self.trainer.global_step)
                 logger.save()
             return result
+
+    def _warn_of_slow_precision(self) -> None:
+        precision, device = str(self.trainer.precision), self.trainer.strategy.root_device
+        if precision.startswith("bf16") and device.type == "cpu" and not has_bfloat16_products():
+            logger.warning(
+                "trainer.precision: This CPU computes %s in software, many times slower than 32-true. Set "
+                "--trainer.precision=32-true.",
+                precision,
+            )
 
     def _log_settings(self) -> None:
         for logger in self.trainer.loggers:
@@ -150,25 +158,25 @@ class TrainingCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the settings that belong to no class, and those that several classes share."""
-        parser.add_argument("--run_dir", type=str, default="runs/er2score", help="Folder of the run.")
-        parser.add_argument(
-            "--ckpt_path", type=str | None, default=None, help="Resume from `last`, `best` or the path of a file."
+        add = parser.add_argument
+        add("--run_dir", type=str, default="runs/er2score", help="Folder of the run.")
+        add("--ckpt_path", type=str | None, default=None, help="Resume from `last`, `best` or the path of a file.")
+        add("--init_from", type=str | None, default=None, help="Saved model with the initial weights: folder or name.")
+        add(
+            "--overwrite", type=bool, nargs="?", const=True, default=False, help="Replace an earlier run in the folder."
         )
-        parser.add_argument(
-            "--init_from", type=str | None, default=None, help="Saved model with the initial weights: folder or name."
-        )
-        parser.add_argument("--overwrite", type=bool, default=False, help="Replace an earlier run in the folder.")
-        parser.add_argument("--checkpoint_every", type=int, default=50, help="Steps between `last` checkpoints.")
-        parser.add_argument(
-            "--early_stop", type=int | None, default=None, help="Stop after this many validations without improvement."
-        )
-        parser.add_argument(
-            "--criteria", type=str | None, default=None, help="What is judged: a preset or the path of a YAML file."
+        add("--checkpoint_every", type=int, default=50, help="Steps between `last` checkpoints.")
+        add("--early_stop", type=int | None, default=None, help="Stop after this many validations without improvement.")
+        add(
+            "--criteria",
+            type=str | None,
+            default=None,
+            help="Preset (see `radreward list`) or YAML file of the criteria.",
         )
         for target in ("model", "data", "data.init_args.collator"):
             parser.link_arguments("criteria", f"{target}.init_args.criteria", compute_fn=criteria_config)
         parser.link_arguments("model.init_args.backbone.init_args.name", "data.init_args.collator.init_args.tokenizer")
-        parser.set_defaults({"model": DEFAULT_MODEL, "data": DEFAULT_DATA})
+        parser.set_defaults({"model": _DEFAULT_MODEL, "data": _DEFAULT_DATA})
 
     def before_instantiate_classes(self) -> None:
         """Check that criteria are given if a class needs them; a link passes on None silently.
@@ -179,7 +187,7 @@ class TrainingCLI(LightningCLI):
         for part in (self.config.model, self.config.data):
             if "criteria" in part.init_args and part.init_args.criteria is None:
                 name = part.class_path.rpartition(".")[2]
-                raise InputError(f"criteria: Expected the criteria of {name}, such as radcliq, but got none.")
+                raise InputError(f"--criteria: Expected the criteria of {name}, such as radcliq, but got none.")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse the given arguments only; Lightning's own method also reads `sys.argv`."""
@@ -238,7 +246,7 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
     stored.pop("config", None)
     settings = yaml.safe_load(cli.parser.dump(stored, skip_link_targets=False, skip_unset=False, skip_validation=True))
     # `load_from_checkpoint` builds the module from these settings.
-    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": INSTANTIATOR}, logger=False)
+    cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": _INSTANTIATOR}, logger=False)
 
     def save_config(path: Path) -> None:
         cli.parser.save(stored, path, skip_unset=False, skip_validation=True, overwrite=True)  # parsed above
@@ -266,7 +274,7 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
     with warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
-        parser = {"prog": "radreward fit", "description": DESCRIPTION, "exit_on_error": False, "allow_abbrev": False}
+        parser = {"prog": "radreward fit", "description": _DESCRIPTION, "exit_on_error": False, "allow_abbrev": False}
         return TrainingCLI(
             BaseModule,
             BaseDataModule,

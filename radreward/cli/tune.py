@@ -9,13 +9,13 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from radreward.cli.errors import suppress_library_warnings, user_errors
+from radreward.cli.errors import user_errors
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun
-    from radreward.data.datamodule import PairedReportDataModule
+    from radreward.data.paired_datamodule import PairedReportDataModule
     from radreward.tuning import TrialRunner
 
 
@@ -43,33 +43,28 @@ def run(
     """
     if not config.is_file():
         raise InputError(f"{config}: Expected a study but there is no such file.")
-    with suppress_library_warnings(), user_errors():
-        import matplotlib as mpl
+    from radreward.tuning import (
+        best_model_location,
+        load_study_config,
+        run_study,
+        trial_table,
+        write_study_results,
+    )
+    from radreward.tuning.storage import storage_location
 
-        from radreward.tuning import (
-            best_model_location,
-            load_study_config,
-            run_study,
-            trial_table,
-            write_study_results,
-        )
-        from radreward.tuning.storage import storage_location
-
-        mpl.use("agg")  # plots are written, never shown
-        settings = load_study_config(config, base, trials, list(overrides))
-        folder = run_dir or Path("runs") / settings.study
-        study = run_study(settings, fit_runner(), folder, storage, overwrite)
-        make_console().print(trial_table(study, settings))
-        results = write_study_results(study, settings, fit_runner(), folder)
+    settings = load_study_config(config, base, trials, list(overrides))
+    folder = run_dir or Path("runs") / settings.study
+    study = run_study(settings, fit_runner(), folder, storage, overwrite)
+    make_console().print(trial_table(study, settings))
+    results = write_study_results(study, settings, fit_runner(), folder)
     print_paths(
         (
             ("best settings", results.best),
             ("best model", best_model_location(study)),
             ("all trials", results.trials),
             ("importances", results.importances),
-            ("plots", f"{results.page}, {results.plots}"),
             ("logs", f"tensorboard --logdir {folder}"),
-            ("dashboard", f"optuna-dashboard {storage_location(storage, folder)} (pip install optuna-dashboard)"),
+            ("plots", f"optuna-dashboard {storage_location(storage, folder)} (pip install optuna-dashboard)"),
         )
     )
     return 0
@@ -91,7 +86,7 @@ class _TrialBuilder:
     def build(self, base: Path, settings: Sequence[str]) -> TrainingRun:
         """Build the run of a trial."""
         from radreward.cli.training import build
-        from radreward.data.datamodule import PairedReportDataModule
+        from radreward.data.paired_datamodule import PairedReportDataModule
 
         with user_errors(constructing=True):
             training = build(base, *settings)

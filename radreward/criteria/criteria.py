@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CriterionKind = Literal["count", "binary", "rating"]
 
 
-MAX_NUMBER = 1_000_000
+_MAX_NUMBER = 1_000_000
 """Largest weight or total; sums of larger ones lose errors of small weight in float32."""
 
 
@@ -46,8 +46,8 @@ class Criterion(NamedTuple):
 class Criteria:
     """An ordered set of criteria and the scoring rule that turns errors into a total.
 
-    quality_j = -errors_j * weight_j and total = max_total + Σ_j quality_j; higher is better. A criterion of kind
-    "rating" has points instead of errors: quality_j = points_j * weight_j.
+    target_j = -errors_j * weight_j and total = max_total + Σ_j target_j; higher is better. A criterion of kind
+    "rating" has points instead of errors: target_j = points_j * weight_j.
 
     Args:
         name: Name in files and tables.
@@ -63,7 +63,7 @@ class Criteria:
 
     >>> import torch
     >>> criteria = Criteria("two", [Criterion("omission", "Missing."), Criterion("grammar", "Bad.", "binary", 5)])
-    >>> criteria.total_quality(criteria.quality(torch.tensor([[2.0, 1.0]])))
+    >>> criteria.total(criteria.target_rewards(torch.tensor([[2.0, 1.0]])))
     tensor([-7.])
     """
 
@@ -88,17 +88,17 @@ class Criteria:
     def __len__(self) -> int:
         return len(self.criteria)
 
-    def quality(self, errors: Tensor) -> Tensor:
-        """Convert (..., N) errors to (..., N) quality, higher is better."""
+    def target_rewards(self, errors: Tensor) -> Tensor:
+        """Convert (..., N) errors to (..., N) target rewards, higher is better."""
         return errors * (self._signs * self.weights).to(errors)
 
-    def errors(self, quality: Tensor) -> Tensor:
-        """Convert (..., N) quality back to (..., N) errors; 0 for a criterion of weight 0."""
+    def errors(self, targets: Tensor) -> Tensor:
+        """Convert (..., N) target rewards back to (..., N) errors; 0 for a criterion of weight 0."""
         import torch
 
-        weights = self.weights.to(quality)
-        signed = quality * self._signs.to(quality)
-        return torch.where(weights > 0, signed / weights.clamp_min(torch.finfo(quality.dtype).tiny), 0.0)
+        weights = self.weights.to(targets)
+        signed = targets * self._signs.to(targets)
+        return torch.where(weights > 0, signed / weights.clamp_min(torch.finfo(targets.dtype).tiny), 0.0)
 
     @property
     def _signs(self) -> Tensor:
@@ -107,9 +107,9 @@ class Criteria:
 
         return torch.tensor([1.0 if criterion.kind == "rating" else -1.0 for criterion in self.criteria])
 
-    def total_quality(self, quality: Tensor) -> Tensor:
-        """Sum (..., N) quality to a (...) total, higher is better."""
-        return self.max_total + quality.sum(-1)
+    def total(self, rewards: Tensor) -> Tensor:
+        """Sum (..., N) rewards to a (...) total, higher is better."""
+        return self.max_total + rewards.sum(-1)
 
     def to_tensor(self, errors: Mapping[str, float]) -> Tensor:
         """Convert errors by tag to (N,) float32, see `to_list`."""
@@ -206,8 +206,8 @@ def _validated_criterion(entry: Criterion | Mapping[str, Any], number: int) -> C
 
 
 def _finite_number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
-        raise CriteriaError(f"Expected {name} to be a number of at most {MAX_NUMBER:,} but got {reprlib.repr(value)}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _MAX_NUMBER:
+        raise CriteriaError(f"Expected {name} to be a number of at most {_MAX_NUMBER:,} but got {reprlib.repr(value)}.")
     return float(value)
 
 
@@ -221,4 +221,4 @@ def _validated_error(value: object, criterion: Criterion) -> float:
     ):
         return float(value)
     expected = "0 or 1" if is_binary else "a finite number >= 0"
-    raise CriteriaError(f"expected {expected} for criterion {criterion.tag!r} but got {value!r}")
+    raise CriteriaError(f"Expected {expected} for criterion {criterion.tag!r} but got {value!r}")

@@ -106,7 +106,7 @@ class RatingCriteria(Criteria):
 
     >>> import torch
     >>> criteria = RatingCriteria()
-    >>> criteria.tags, criteria.total_quality(criteria.quality(torch.tensor([[4.5]])))
+    >>> criteria.tags, criteria.total(criteria.target_rewards(torch.tensor([[4.5]])))
     (('rating',), tensor([4.5000]))
     """
 

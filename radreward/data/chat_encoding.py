@@ -10,13 +10,13 @@ from radreward.criteria import Criteria
 from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.errors import InputError
-from radreward.prompts.template import PromptTemplate
+from radreward.prompts.generative_template import GenerativeTemplate
 
 ChatTemplateName = Literal["auto", "none", "green"]
 _PLACEHOLDER = "\ue000"  # a private-use character, in no template
 
 
-class ChatWrapper(NamedTuple):
+class _ChatWrapper(NamedTuple):
     """Token ids around a prompt."""
 
     before: list[int]
@@ -29,22 +29,28 @@ class ChatPromptEncoder(PromptEncoder):
     Args:
         tokenizer: Name of the backbone whose tokenizer to use.
         criteria: The criteria of the prompt.
-        template: Layout of the prompt.
+        template: Layout of the prompt and of its answer.
         max_length: Maximum number of tokens of a prompt.
         max_answer_length: Maximum number of tokens of an answer.
         chat_template: "auto" applies the tokenizer's chat template if it has one; "none" never applies one; "green" is
             the layout of GREEN's published weights: <|user|>, prompt, eos, <|assistant|>.
+
+    Attributes:
+        template: As given.
+        tokenizer: The tokenizer of the backbone.
 
     Raises:
         ValueError: If `max_length` or `max_answer_length` is not positive, or `chat_template` is unknown.
         InputError: If the tokenizer has no end token, which ends an answer.
     """
 
+    template: GenerativeTemplate
+
     def __init__(
         self,
         tokenizer: str,
         criteria: Criteria,
-        template: PromptTemplate,
+        template: GenerativeTemplate,
         max_length: int = 1024,
         max_answer_length: int = 1024,
         chat_template: ChatTemplateName = "auto",
@@ -56,9 +62,16 @@ class ChatPromptEncoder(PromptEncoder):
         loaded = self.segment_tokenizer.tokenizer
         if isinstance(loaded, EmbeddedTokenizer) or loaded.eos_token_id is None:
             raise InputError(f"{tokenizer}: Expected a tokenizer with an end token, which ends an answer.")
-        self.tokenizer, self._end = loaded, int(loaded.eos_token_id)
+        self.tokenizer = loaded
+        self._end = int(loaded.eos_token_id)
         self.chat_template = chat_template
         self._wrapper = chat_wrapper(self.tokenizer, chat_template)
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """Texts at which generation stops; none if the template has none."""
+        stop = self.template.stop_string(self.criteria)
+        return (stop,) if stop else ()
 
     def token_segments(self, reference: str, candidate: str) -> list[list[int]]:
         """Return the token ids of each segment, from the most shared to the candidate; never truncated.
@@ -77,7 +90,7 @@ class ChatPromptEncoder(PromptEncoder):
         return [*self.segment_tokenizer.encode(text), self._end]
 
 
-def chat_wrapper(tokenizer: PreTrainedTokenizerBase, chat_template: ChatTemplateName) -> ChatWrapper:
+def chat_wrapper(tokenizer: PreTrainedTokenizerBase, chat_template: ChatTemplateName) -> _ChatWrapper:
     """Return the tokens that a chat layout puts around a prompt.
 
     Raises:
@@ -94,12 +107,12 @@ def chat_wrapper(tokenizer: PreTrainedTokenizerBase, chat_template: ChatTemplate
 
     if chat_template == "green":
         end = tokenizer.eos_token or ""
-        return ChatWrapper([*start, *encode("<|user|>\n")], encode(f"{end}\n<|assistant|>\n"))
+        return _ChatWrapper([*start, *encode("<|user|>\n")], encode(f"{end}\n<|assistant|>\n"))
     if chat_template == "none" or not tokenizer.chat_template:
-        return ChatWrapper(start, [])
+        return _ChatWrapper(start, [])
     messages = [{"role": "user", "content": _PLACEHOLDER}]
     text = str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
     before, placeholder, after = text.partition(_PLACEHOLDER)
     if not placeholder or _PLACEHOLDER in after:
         raise InputError("Expected a chat template that contains the prompt once. Set chat_template to none.")
-    return ChatWrapper(encode(before), encode(after))
+    return _ChatWrapper(encode(before), encode(after))

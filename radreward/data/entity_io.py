@@ -12,18 +12,18 @@ import pyarrow as pa
 
 from radreward.data.iob import parse_entity_type, spans_from_iob, split_iob_tag
 from radreward.errors import InputError
-from radreward.io.tables import is_valid_utf8, write_table
+from radreward.io.tables import is_valid_utf8, read_json_lines, write_table
 from radreward.io.validated_rows import RowError, text_field
 from radreward.types import Entity
 
-ENTITY_SCHEMA = pa.schema(
+_ENTITY_SCHEMA = pa.schema(
     {
         "text": pa.string(),
         "entities": pa.list_(pa.struct({"start": pa.int64(), "end": pa.int64(), "type": pa.string()})),
     }
 )
 JSON_SUFFIXES, CONLL_SUFFIXES = (".jsonl", ".json"), (".conll", ".iob", ".bio", ".txt")
-TAG_NAMES_FILE = "idx2label.json"
+_TAG_NAMES_FILE = "idx2label.json"
 """File of the names of RaTE-NER's numbered tags, in the folder of the data or above it."""
 
 
@@ -50,11 +50,10 @@ def read_tagged_sentences(path: str | Path) -> Iterator[TaggedSentence]:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in JSON_SUFFIXES + CONLL_SUFFIXES:
-        raise InputError(f"{path}: expected a name that ends with {', '.join(JSON_SUFFIXES + CONLL_SUFFIXES)}.")
-    reader = _read_json_lines if suffix in JSON_SUFFIXES else _read_conll
+        raise InputError(f"{path}: Expected a name that ends with {', '.join(JSON_SUFFIXES + CONLL_SUFFIXES)}.")
+    reader = _read_json if suffix in JSON_SUFFIXES else _read_conll
     try:
-        with path.open("rb") as file:
-            yield from reader(((number, _decode_line(line, number)) for number, line in enumerate(file, 1)), path)
+        yield from reader(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except _LineError as error:
@@ -64,12 +63,12 @@ def read_tagged_sentences(path: str | Path) -> Iterator[TaggedSentence]:
 def write_tagged_sentences(path: str | Path, sentences: Iterable[TaggedSentence]) -> None:
     """Write sentences as JSON lines of texts; the file appears when it is complete."""
     if Path(path).suffix.lower() != ".jsonl":
-        raise InputError(f"{path}: expected a name that ends with .jsonl.")
+        raise InputError(f"{path}: Expected a name that ends with .jsonl.")
     rows = (
         {"text": text, "entities": [{"start": e.start, "end": e.end, "type": e.type} for e in entities]}
         for text, entities in sentences
     )
-    write_table(path, ENTITY_SCHEMA, rows)
+    write_table(path, _ENTITY_SCHEMA, rows)
 
 
 class _LineError(ValueError):
@@ -80,33 +79,17 @@ class _LineError(ValueError):
         self.number = number
 
 
-_Lines = Iterator[tuple[int, str]]
-_Sentences = Iterator[TaggedSentence]
-
-
-def _decode_line(line: bytes, number: int) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise _LineError(number, f"expected UTF-8 text but byte {error.start} is not") from error
-
-
-def _read_json_lines(lines: _Lines, path: Path) -> _Sentences:
+def _read_json(path: Path) -> Iterator[TaggedSentence]:
     names: dict[str, str] | None = None
-    for number, line in lines:
+    for number, row, problem in read_json_lines(path):
+        if problem:
+            raise _LineError(number, problem)
         try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise RowError(f"expected a JSON object but got {type(row).__name__}")
             if "ner_tags" in row and names is None and any(type(tag) is int for tag in _list_field(row, "ner_tags")):
                 names = _read_tag_names(path)
             yield from _parse_row(row, names or {})
         except InputError:
             raise
-        except RecursionError as error:
-            raise _LineError(number, "expected a JSON object but its nesting is too deep") from error
-        except json.JSONDecodeError as error:
-            raise _LineError(number, f"expected a JSON object ({error})") from error
         except ValueError as error:
             raise _LineError(number, error) from error
 
@@ -115,7 +98,7 @@ def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Tag
     if "tokens" in row:
         tokens, tags = _parse_tokens(row["tokens"], "tokens"), _list_field(row, "ner_tags")
         if len(tags) != len(tokens):
-            raise RowError(f"field 'ner_tags': expected {len(tokens)} tags, one per token, but got {len(tags)}")
+            raise RowError(f"field 'ner_tags': Expected {len(tokens)} tags, one per token, but got {len(tags)}")
         yield sentence_from_tokens(
             tokens, _with_field_name("ner_tags", spans_from_iob, [_tag_name(tag, names) for tag in tags])
         )
@@ -129,11 +112,11 @@ def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Tag
 def _parse_document(row: Mapping[str, Any]) -> Iterator[TaggedSentence]:
     sentences, labelled, offset = _list_field(row, "sentences"), _list_field(row, "ner"), 0
     if len(sentences) != len(labelled):
-        raise RowError(f"field 'ner': expected {len(sentences)} lists, one per sentence, but got {len(labelled)}")
+        raise RowError(f"field 'ner': Expected {len(sentences)} lists, one per sentence, but got {len(labelled)}")
     for words, spans in zip(sentences, labelled, strict=True):
         tokens = _parse_tokens(words, "sentences")
         if not isinstance(spans, list):
-            raise RowError(f"field 'ner': expected one list per sentence but got {spans!r}")
+            raise RowError(f"field 'ner': Expected one list per sentence but got {spans!r}")
         parsed = [_parse_span(span, offset, len(tokens)) for span in spans]
         yield sentence_from_tokens(tokens, _with_field_name("ner", _sort_without_overlap, parsed))
         offset += len(tokens)
@@ -141,21 +124,22 @@ def _parse_document(row: Mapping[str, Any]) -> Iterator[TaggedSentence]:
 
 def _parse_span(span: Any, offset: int, size: int) -> tuple[int, int, str]:
     if not isinstance(span, list) or len(span) != 3 or [type(part) for part in span] != [int, int, str]:
-        raise RowError(f"field 'ner': expected first token, last token and type but got {span!r}")
+        raise RowError(f"field 'ner': Expected first token, last token and type but got {span!r}")
     start, end = span[0] - offset, span[1] + 1 - offset
     if not 0 <= start < end <= size:
-        raise RowError(f"field 'ner': expected tokens {offset} to {offset + size - 1} of the sentence but got {span!r}")
+        last = offset + size - 1
+        raise RowError(f"field 'ner': Expected tokens of the sentence, {offset} to {last}, but got {span!r}")
     return start, end, _with_field_name("ner", parse_entity_type, span[2])
 
 
-def _read_conll(lines: _Lines, path: Path) -> _Sentences:
+def _read_conll(path: Path) -> Iterator[TaggedSentence]:
     tokens: list[str] = []
     tags: list[str] = []
-    for number, line in lines:
+    for number, line in _read_lines(path):
         columns = line.split()
         if columns and columns[0] != "-DOCSTART-":
             if len(columns) < 2:
-                raise _LineError(number, f"expected a token and its tag but got {line.strip()!r}")
+                raise _LineError(number, f"Expected a token and its tag but got {line.strip()!r}")
             try:
                 split_iob_tag(columns[-1])
             except ValueError as error:
@@ -167,6 +151,15 @@ def _read_conll(lines: _Lines, path: Path) -> _Sentences:
             tokens, tags = [], []
     if tokens:
         yield sentence_from_tokens(tokens, spans_from_iob(tags))
+
+
+def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise _LineError(number, f"Expected UTF-8 text but byte {error.start} is not") from error
 
 
 def sentence_from_tokens(tokens: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> TaggedSentence:
@@ -194,12 +187,12 @@ def _parse_entities(text: str, values: list[Any]) -> tuple[Entity, ...]:
     spans = []
     for value in values:
         if not isinstance(value, dict) or not {"start", "end", "type"} <= set(value):
-            raise RowError(f"field 'entities': expected objects with start, end and type but got {value!r}")
+            raise RowError(f"field 'entities': Expected objects with start, end and type but got {value!r}")
         start, end, name = value["start"], value["end"], value["type"]
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-            raise RowError(f"field 'entities': expected start and end within the text but got {start!r}, {end!r}")
+            raise RowError(f"field 'entities': Expected start and end within the text but got {start!r}, {end!r}")
         if not isinstance(name, str):
-            raise RowError(f"field 'entities': expected the name of a type but got {name!r}")
+            raise RowError(f"field 'entities': Expected the name of a type but got {name!r}")
         spans.append((start, end, _with_field_name("entities", parse_entity_type, name)))
     return _to_entities(text, _with_field_name("entities", _sort_without_overlap, spans))
 
@@ -208,7 +201,7 @@ def _sort_without_overlap(spans: list[tuple[int, int, str]]) -> list[tuple[int, 
     spans = sorted(spans)
     for previous, span in pairwise(spans):
         if span[0] < previous[1]:
-            raise ValueError(f"expected entities without overlap but got {previous} and {span}")
+            raise ValueError(f"Expected entities without overlap but got {previous} and {span}")
     return spans
 
 
@@ -221,16 +214,16 @@ def _with_field_name(field: str, function: Any, value: Any) -> Any:
 
 def _list_field(row: Mapping[str, Any], field: str) -> list[Any]:
     if not isinstance(row.get(field), list):
-        raise RowError(f"field {field!r}: expected a list but got {row.get(field)!r}")
+        raise RowError(f"field {field!r}: Expected a list but got {row.get(field)!r}")
     return list(row[field])
 
 
 def _parse_tokens(value: Any, field: str) -> list[str]:
     if not isinstance(value, list):
-        raise RowError(f"field {field!r}: expected a list of tokens but got {value!r}")
+        raise RowError(f"field {field!r}: Expected a list of tokens but got {value!r}")
     for token in value:
         if not isinstance(token, str) or not token.strip() or not is_valid_utf8(token):
-            raise RowError(f"field {field!r}: expected tokens that are not empty but got {token!r}")
+            raise RowError(f"field {field!r}: Expected tokens that are not empty but got {token!r}")
     return value
 
 
@@ -238,21 +231,21 @@ def _tag_name(tag: Any, names: Mapping[str, str]) -> str:
     if isinstance(tag, str):
         return tag
     if type(tag) is not int or str(tag) not in names:
-        raise RowError(f"field 'ner_tags': expected one of the tags {', '.join(names.values())} but got {tag!r}")
+        raise RowError(f"field 'ner_tags': Expected one of the tags {', '.join(names.values())} but got {tag!r}")
     return names[str(tag)]
 
 
 def _read_tag_names(path: Path) -> dict[str, str]:
     """Return the names of numbered tags, from the file that the published data set has for them."""
     for folder in (path.parent, path.parent.parent):
-        if (folder / TAG_NAMES_FILE).is_file():
+        if (folder / _TAG_NAMES_FILE).is_file():
             try:
-                names = json.loads((folder / TAG_NAMES_FILE).read_text(encoding="utf-8"))
+                names = json.loads((folder / _TAG_NAMES_FILE).read_text(encoding="utf-8"))
             except ValueError as error:
-                raise InputError(f"{folder / TAG_NAMES_FILE}: expected JSON ({error}).") from error
+                raise InputError(f"{folder / _TAG_NAMES_FILE}: Expected JSON ({error}).") from error
             if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-                raise InputError(f"{folder / TAG_NAMES_FILE}: expected an object of names by number.")
+                raise InputError(f"{folder / _TAG_NAMES_FILE}: Expected an object of names by number.")
             return names
     raise InputError(
-        f"{path}: its tags are numbers. Expected their names in {TAG_NAMES_FILE}, in the same folder or the one above."
+        f"{path}: its tags are numbers. Expected their names in {_TAG_NAMES_FILE}, in the same folder or the one above."
     )

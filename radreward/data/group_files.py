@@ -20,7 +20,7 @@ from radreward.criteria import Criteria
 from radreward.data.records import GROUP_SCHEMA, group_to_row, row_to_group
 from radreward.types import ReportGroup
 
-GROUPS_PER_BATCH = 1000
+_GROUPS_PER_BATCH = 1000
 """Groups that are written at once."""
 
 
@@ -84,7 +84,7 @@ class ArrowGroupWriter:
         """Add a group."""
         self.lengths.append(length)
         self._pending.append(group_to_row(group))
-        if len(self._pending) == GROUPS_PER_BATCH:
+        if len(self._pending) == _GROUPS_PER_BATCH:
             self._write()
 
     def _write(self) -> None:

@@ -19,7 +19,7 @@ def parse_entity_type(label: str) -> str:
     'Non-Disease'
     """
     if label.upper() not in _TYPE_BY_UPPERCASE:
-        raise ValueError(f"expected a type of {', '.join(ENTITY_TYPES)} but got {label!r}")
+        raise ValueError(f"Expected one of the types {', '.join(ENTITY_TYPES)} but got {label!r}")
     return _TYPE_BY_UPPERCASE[label.upper()]
 
 
@@ -36,7 +36,7 @@ def split_iob_tag(tag: str) -> tuple[str, str]:
         return "O", ""
     letter, _, label = tag.partition("-")
     if letter not in ("B", "I") or not label:
-        raise ValueError(f"expected a tag O, B-TYPE or I-TYPE but got {tag!r}")
+        raise ValueError(f"Expected a tag O, B-TYPE or I-TYPE but got {tag!r}")
     return letter, parse_entity_type(label)
 
 

@@ -61,7 +61,7 @@ class PromptEncoder:
         if length <= self.max_length:
             return segments, False
         if not truncate:
-            raise PromptTooLongError(f"expected at most {self.max_length} tokens but the prompt has {length}")
+            raise PromptTooLongError(f"Expected at most {self.max_length} tokens but the prompt has {length}")
         shorten = self.segment_tokenizer.truncate
         lengths = [self.segment_tokenizer.length(text) for text in (reference, candidate)]
         room = self.max_length - (length - sum(lengths))
@@ -72,7 +72,7 @@ class PromptEncoder:
                 return segments, True
             room -= 1  # a word that is split may have more tokens than before
         raise PromptTooLongError(
-            f"expected room for two reports, but the template leaves none of {self.max_length} tokens"
+            f"Expected room for two reports, but the template leaves none of {self.max_length} tokens"
         )
 
     def encode_or_raise(

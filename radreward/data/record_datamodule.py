@@ -1,4 +1,4 @@
-"""Training data that is not groups of reports: read from files, split, batched by length."""
+"""Base class of data modules for records other than report groups: read, split, batched by length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from radreward.data.datamodule import BaseDataModule
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.group_files import SizedDataset
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
@@ -59,7 +59,7 @@ class RecordDataModule(BaseDataModule, Generic[T]):
         """Return the texts of a record: the first decides if it is held out, the longest is its length."""
 
     def is_trainable(self, record: T) -> bool:
-        """Return True if a record has anything to learn from."""
+        """Return True if a record has a training target."""
         return True
 
     def setup(self, stage: str | None = None) -> None:
@@ -81,7 +81,7 @@ class RecordDataModule(BaseDataModule, Generic[T]):
         for split, part in splits.items():
             if not any(map(self.is_trainable, part)):
                 source = self.val_split if split == "validation" and isinstance(self.val_split, str) else self.files[0]
-                raise InputError(f"{source}: expected {self.record_name} for {split} but none are left.")
+                raise InputError(f"{source}: Expected {self.record_name} for {split} but none are left.")
         self.datasets = {
             split: InMemoryDataset(part, [max(map(len, self.texts(record))) for record in part])
             for split, part in splits.items()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,9 +16,9 @@ from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json_object
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
-from radreward.io.validated_rows import RowError, text_field
+from radreward.io.validated_rows import RowError, parse_json_cell, text_field
 from radreward.prompts.parsing import MAX_COUNT
-from radreward.types import Candidate, FindingWeights, LocatedErrors, ReportGroup, Side
+from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup, Side
 
 GROUP_SCHEMA = pa.schema(
     {
@@ -50,7 +49,9 @@ GROUP_SCHEMA = pa.schema(
 )
 
 
-FLAT_COLUMNS = frozenset({"id", "group", "reference", "candidate", "system", "located_errors", *FindingWeights._fields})
+_FLAT_COLUMNS = frozenset(
+    {"id", "group", "reference", "candidate", "system", "located_errors", *FindingWeights._fields}
+)
 """Columns of a flat row that are no criteria."""
 
 
@@ -69,7 +70,7 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
     `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered. A
     candidate can have `matched` and `wrong`, the weights of its findings (`FindingWeights`), both or neither, and
-    `located_errors`, a list of side, statements, errors and perhaps `wrong` (`LocatedErrors`).
+    `located_errors`, a list of side, statements, errors and perhaps `wrong` (`LocatedError`).
     Rows of a `group` must be adjacent, and are streamed; without `group`, rows with equal references form a group, and
     all are held in memory.
 
@@ -91,7 +92,7 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
                 row.values.setdefault("id", row.number)
             hashed = _hash_text(text_field(row.values, "id", allow_integer=True))
             if hashed in ids:
-                raise RowError(f"field 'id': expected a new id but {row.values['id']!r} occurred before")
+                raise RowError(f"field 'id': Expected a new id but {row.values['id']!r} occurred before")
             ids.add(hashed)
             if "candidates" in row.values:
                 yield _parse_group(row.values, criteria)
@@ -102,11 +103,11 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
                 yield from pending.values()
                 pending = {}
             if streamed and _hash_text(group.id) in closed:
-                raise RowError(f"field 'group': expected adjacent rows of {group.id!r}; sort by group")
+                raise RowError(f"field 'group': Expected adjacent rows of {group.id!r}; sort by group")
             key = group.id if streamed else group.reference
             previous = pending.get(key)
             if previous and previous.reference != group.reference:
-                raise RowError(f"field 'reference': expected the same text in all rows of group {group.id!r}")
+                raise RowError(f"field 'reference': Expected the same text in all rows of group {group.id!r}")
             pending[key] = previous._replace(candidates=previous.candidates + group.candidates) if previous else group
         except (RowError, CriteriaError) as error:
             raise InputError(f"{path}, row {row.number}: {error}.") from error
@@ -129,7 +130,7 @@ def group_to_row(group: ReportGroup) -> dict[str, Any]:
     return {"id": group.id, "reference": group.reference, "candidates": candidates}
 
 
-def _located_errors_to_row(entry: LocatedErrors) -> dict[str, Any]:
+def _located_errors_to_row(entry: LocatedError) -> dict[str, Any]:
     return {**entry._asdict(), "statements": list(entry.statements), "errors": dict(entry.errors)}
 
 
@@ -161,7 +162,7 @@ def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
         except (OSError, ValueError, ConnectionError) as error:
             raise InputError(f"{path}: cannot be read as a dataset ({' '.join(str(error).split())}).") from error
         if not isinstance(data, datasets.Dataset):
-            raise InputError(f"{path}: expected one dataset but got several splits. Name the folder of one.")
+            raise InputError(f"{path}: Expected one dataset but got several splits. Name the folder of one.")
         number = 1
         for table in data.with_format("arrow").iter(batch_size=1024):
             yield from arrow_rows(table, number)
@@ -175,19 +176,10 @@ def _hash_text(text: str) -> bytes:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
-def _parse_json(value: Any, field: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value) if value.strip() else None
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"field {field!r}: expected JSON ({error})") from error
-
-
 def _parse_group(values: Mapping[str, Any], criteria: Criteria | None) -> ReportGroup:
-    entries = _parse_json(values["candidates"], "candidates")
+    entries = parse_json_cell(values["candidates"], "candidates")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise RowError("field 'candidates': expected a list of objects with text and errors")
+        raise RowError("field 'candidates': Expected a list of objects with text and errors")
     candidates = []
     for position, entry in enumerate(entries, 1):
         try:
@@ -209,7 +201,7 @@ def _parse_flat_row(values: Mapping[str, Any], criteria: Criteria | None) -> tup
 
 def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
     """Return the tags with a column; a column that almost equals a missing tag is a typing error."""
-    extra = sorted(str(name) for name in set(values) - set(criteria.tags) - FLAT_COLUMNS)
+    extra = sorted(str(name) for name in set(values) - set(criteria.tags) - _FLAT_COLUMNS)
     for tag in criteria.tags:
         if tag not in values and (near := get_close_matches(tag, extra, 1, 0.85)):
             raise RowError(f"field {near[0]!r}: unknown column; expected {tag!r}")
@@ -219,11 +211,11 @@ def _tag_columns(values: Mapping[str, Any], criteria: Criteria) -> list[str]:
 def _parse_candidate(text: str, values: Mapping[str, Any], errors: Any, criteria: Criteria | None) -> Candidate:
     """Return a candidate from its errors, and from the other values of its row or object."""
     system = values.get("system")
-    counts = _parse_errors(_parse_json(errors, "errors"))
+    counts = _parse_errors(parse_json_cell(errors, "errors"))
     if criteria is not None:
         criteria.to_list(counts or {})
     if system is not None and (not isinstance(system, str) or not is_valid_utf8(system)):
-        raise RowError(f"field 'system': expected a text but got {system!r}")
+        raise RowError(f"field 'system': Expected a text but got {system!r}")
     return Candidate(text, counts, system or None, _parse_weights(values), _parse_located_errors(values))
 
 
@@ -233,30 +225,30 @@ def _parse_weights(values: Mapping[str, Any]) -> FindingWeights | None:
     if not stated:
         return None
     if missing := [name for name in cells if name not in stated]:
-        raise RowError(f"field {missing[0]!r}: expected a number because the row has {stated[0]!r}")
+        raise RowError(f"field {missing[0]!r}: Expected a number because the row has {stated[0]!r}")
     return FindingWeights(*(_parse_number(_parse_cell(value, name), name) for name, value in cells.items()))
 
 
-def _parse_located_errors(values: Mapping[str, Any]) -> tuple[LocatedErrors, ...] | None:
-    entries = _parse_json(values.get("located_errors"), "located_errors")
+def _parse_located_errors(values: Mapping[str, Any]) -> tuple[LocatedError, ...] | None:
+    entries = parse_json_cell(values.get("located_errors"), "located_errors")
     if entries is None:
         return None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise RowError("field 'located_errors': expected a list of objects with side, statements and errors")
-    return tuple(map(_parse_errors_of_passage, entries))
+        raise RowError("field 'located_errors': Expected a list of objects with side, statements and errors")
+    return tuple(map(_parse_located_error, entries))
 
 
-def _parse_errors_of_passage(entry: Mapping[str, Any]) -> LocatedErrors:
+def _parse_located_error(entry: Mapping[str, Any]) -> LocatedError:
     statements, wrong = entry.get("statements"), entry.get("wrong")
-    side: Side | None = next((name for name in get_args(Side) if name == entry.get("side")), None)
+    side = next((side for side in Side if side == entry.get("side")), None)
     if side is None:
         raise RowError(
-            f"field 'located_errors': expected the side to be candidate or reference but got {entry.get('side')!r}"
+            f"field 'located_errors': Expected the side to be candidate or reference but got {entry.get('side')!r}"
         )
     if not isinstance(statements, list) or not statements or not all(isinstance(text, str) for text in statements):
-        raise RowError(f"field 'located_errors': expected statements to be a list of texts but got {statements!r}")
+        raise RowError(f"field 'located_errors': Expected statements to be a list of texts but got {statements!r}")
     weight = None if wrong is None else _parse_number(wrong, "wrong")
-    return LocatedErrors(side, tuple(statements), _parse_errors(entry.get("errors")) or {}, weight)
+    return LocatedError(side, tuple(statements), _parse_errors(entry.get("errors")) or {}, weight)
 
 
 def _parse_errors(value: Any) -> dict[str, float] | None:
@@ -265,16 +257,16 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
     if value is None:
         return None
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
-        raise RowError(f"field 'errors': expected a mapping from criterion to number but got {value!r}")
+        raise RowError(f"field 'errors': Expected a mapping from criterion to number but got {value!r}")
     # In Arrow structs, a tag of another row is null in this one.
     return {tag: _parse_number(number, tag) for tag, number in value.items() if number is not None}
 
 
 def _parse_number(value: Any, tag: str) -> float:
     if not isinstance(value, bool | int | float) or not 0 <= value < math.inf:
-        raise RowError(f"field {tag!r}: expected a finite number >= 0 but got {value!r}")
+        raise RowError(f"field {tag!r}: Expected a finite number >= 0 but got {value!r}")
     if value > MAX_COUNT:
-        raise RowError(f"field {tag!r}: expected at most {MAX_COUNT:,} but got {reprlib.repr(value)}")
+        raise RowError(f"field {tag!r}: Expected at most {MAX_COUNT:,} but got {reprlib.repr(value)}")
     return float(value)
 
 
@@ -284,4 +276,4 @@ def _parse_cell(value: Any, tag: str) -> Any:
     try:
         return float(value)
     except ValueError as error:
-        raise RowError(f"field {tag!r}: expected a number but got {value!r}") from error
+        raise RowError(f"field {tag!r}: Expected a number but got {value!r}") from error

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from radreward.errors import InputError
-from radreward.io.tables import is_valid_utf8, read_rows, write_table
-from radreward.io.validated_rows import RowError
+from radreward.io.tables import is_valid_utf8, write_table
+from radreward.io.validated_rows import RowError, parse_json_cell, read_validated_rows
 
 RELATION_SCORES = (-1.0, 0.0, 0.5, 1.0)
 """Contradiction, nothing in common, partial agreement, same content."""
-RELATION_SCHEMA = pa.schema(
+_RELATION_SCHEMA = pa.schema(
     {
         "sentences": pa.list_(pa.string()),
         "pairs": pa.list_(pa.struct({"first": pa.int64(), "second": pa.int64(), "score": pa.float64()})),
@@ -40,54 +38,43 @@ def write_relations(path: str | Path, records: Iterable[SentenceRelations]) -> N
         }
         for sentences, pairs in records
     )
-    write_table(path, RELATION_SCHEMA, rows)
+    write_table(path, _RELATION_SCHEMA, rows)
 
 
 def read_relations(path: str | Path) -> Iterator[SentenceRelations]:
-    """Yield the records of a file with `sentences` and `pairs` (first, second, score).
+    """Return the records of a file with `sentences` and `pairs` (first, second, score).
 
     Raises:
-        InputError: At the first invalid row; names file, row, field and expected value.
+        InputError: After the last row, if the file has none or rows are invalid; names file, rows, fields and expected
+            values.
     """
-    for batch in read_rows(path):
-        for row in batch:
-            try:
-                if row.error:
-                    raise RowError(row.error)
-                yield _parse_relations(row.values)
-            except RowError as error:
-                raise InputError(f"{path}, row {row.number}: {error}.") from error
+    return (record for _, record in read_validated_rows(path, _parse_relations))
 
 
 def _parse_relations(values: Mapping[str, Any]) -> SentenceRelations:
     texts = _list_field(values, "sentences")
     if not texts or not all(isinstance(text, str) and text.strip() and is_valid_utf8(text) for text in texts):
-        raise RowError("field 'sentences': expected texts that are not empty")
+        raise RowError("field 'sentences': Expected texts that are not empty")
     return SentenceRelations(
         tuple(texts), tuple(_parse_pair(entry, len(texts)) for entry in _list_field(values, "pairs"))
     )
 
 
 def _list_field(values: Mapping[str, Any], field: str) -> list[Any]:
-    value = values.get(field)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise RowError(f"field {field!r}: expected JSON ({error})") from error
+    value = parse_json_cell(values.get(field), field)
     if not isinstance(value, list):
-        raise RowError(f"field {field!r}: expected a list but got {value!r}")
+        raise RowError(f"field {field!r}: Expected a list but got {value!r}")
     return value
 
 
 def _parse_pair(entry: Any, num_sentences: int) -> tuple[int, int, float]:
     if not isinstance(entry, dict) or set(entry) != {"first", "second", "score"}:
-        raise RowError(f"field 'pairs': expected objects with first, second and score but got {entry!r}")
+        raise RowError(f"field 'pairs': Expected objects with first, second and score but got {entry!r}")
     first, second, score = entry["first"], entry["second"], entry["score"]
     for index in (first, second):
         if type(index) is not int or not 0 <= index < num_sentences:
-            raise RowError(f"field 'pairs': expected indices from 0 to {num_sentences - 1} but got {index!r}")
+            raise RowError(f"field 'pairs': Expected indices from 0 to {num_sentences - 1} but got {index!r}")
     if score not in RELATION_SCORES:
         expected = ", ".join(f"{value:g}" for value in RELATION_SCORES)
-        raise RowError(f"field 'pairs': expected a score of {expected} but got {score!r}")
+        raise RowError(f"field 'pairs': Expected a score of {expected} but got {score!r}")
     return first, second, float(score)

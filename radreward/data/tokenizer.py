@@ -21,16 +21,16 @@ if TYPE_CHECKING:  # slow to import and not required with the embedded backbone
 
 TextTokenizer: TypeAlias = "PreTrainedTokenizerBase | EmbeddedTokenizer"
 TINY_PREFIX = "tiny-"
-TINY_GENERATOR = "tiny-generator"
+_TINY_GENERATOR = "tiny-generator"
 """A decoder without pretrained weights, large enough to learn to compare short reports; has its own tokenizer."""
 EMBEDDED_BACKBONE = "embedded"
-EMBEDDED_SHA256 = {
+_EMBEDDED_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
 }
 """Files of sentence-transformers/all-MiniLM-L6-v2 as published; the author of the package with copies is unknown."""
-CACHE_SIZE = 50_000
+_CACHE_SIZE = 50_000
 
 
 def resolve_backbone(name: str) -> str:
@@ -54,7 +54,7 @@ def resolve_backbone(name: str) -> str:
 def _verified_folder(package: Path) -> Path:
     """Return the folder of the published files in a package; read once per process."""
     folder = next((path.parent for path in sorted(package.rglob("model.safetensors"))), package)
-    for name, digest in EMBEDDED_SHA256.items():
+    for name, digest in _EMBEDDED_SHA256.items():
         if file_fingerprint(folder / name) != digest:
             raise InputError(
                 f"{folder / name}: Expected the published file of all-MiniLM-L6-v2 but its SHA-256 differs. Install "
@@ -73,7 +73,7 @@ def load_tokenizer(name: str, local_files_only: bool = False) -> TextTokenizer:
     Raises:
         InputError: If it cannot be loaded.
     """
-    if name == TINY_GENERATOR:
+    if name == _TINY_GENERATOR:
         return word_tokenizer()
     if name.startswith(TINY_PREFIX):
         return byte_tokenizer(encoder=name == "tiny-bert")
@@ -149,7 +149,7 @@ class SegmentTokenizer:
         )
         self._suffix = _optional_id(tokenizer.sep_token_id)
         self._end = self._suffix or _optional_id(tokenizer.eos_token_id)
-        self._encode_cached = lru_cache(CACHE_SIZE)(self._encode_uncached)
+        self._encode_cached = lru_cache(_CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
         text = standard_wording(text).text if self.standardize else text
@@ -160,7 +160,7 @@ class SegmentTokenizer:
         return SegmentTokenizer, (self.tokenizer, self.standardize)  # the cache is not sent to worker processes
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text, none of them special."""
+        """Return the tokens of a text, without special tokens."""
         return self._encode_cached(text)
 
     def length(self, text: str) -> int:
@@ -168,7 +168,7 @@ class SegmentTokenizer:
         return len(self._encode_cached(text))
 
     def truncate(self, text: str, max_tokens: int) -> str:
-        """Return the beginning of a text that its first `max_tokens` tokens cover."""
+        """Truncate a text to its first `max_tokens` tokens."""
         if self.length(text) <= max_tokens:
             return text
         return text[: self.offsets(text)[max_tokens - 1][1]] if max_tokens else ""

@@ -34,7 +34,7 @@ def scorer_rewards(
 
 
 def finite_rewards(values: Sequence[float], scores: Scores, missing_reward: float | None) -> list[float | None]:
-    """Return values with `missing_reward` in place of those that are not finite, which are counted in the log."""
+    """Replace values that are not finite by `missing_reward`, and log their number."""
     reasons = [status for value, status in zip(values, scores.status, strict=True) if not math.isfinite(value)]
     if reasons:
         logger.warning("%d of %d completions have no score: %s.", len(reasons), len(values), reasons[0])

@@ -1,4 +1,4 @@
-"""Any scorer as a metric of torchmetrics; exported as `radreward.ScorerMetric` and `radreward.metrics.ScorerMetric`."""
+"""Any scorer as a metric of torchmetrics, exported as `radreward.ScorerMetric`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ScorerMetric(Metric):
 
     Args:
         scorer: A scorer, or its name or folder.
-        output: "total", or "quality", whose mean compares corpora: the highest total depends on the reference, and the
-            highest quality is 1 for each.
+        output: "total" or "quality". Only the mean quality compares corpora: its maximum is 1 for every reference,
+            while that of the total depends on the reference.
         kwargs: See `torchmetrics.Metric`.
 
     Raises:

@@ -20,7 +20,7 @@ from radreward.scorers import Scorer, load
 from radreward.scorers.base import ScoreOutput
 from radreward.types import Scores
 
-TRLReward = Callable[..., list[float | None]]
+_TRLReward = Callable[..., list[float | None]]
 """TRL's interface: prompts, completions and dataset columns by name, to one reward per completion."""
 
 
@@ -29,7 +29,7 @@ def trl_reward(
     reference_column: str = "reference",
     missing_reward: float | None = None,
     output: ScoreOutput = "total",
-) -> TRLReward:
+) -> _TRLReward:
     """Wrap a scorer as a reward function of TRL's trainers: its total, negated if lower is better, or its quality.
 
     Args:
@@ -61,7 +61,7 @@ def trl_reward(
 
 def trl_criterion_rewards(
     scorer: Scorer | str, reference_column: str = "reference", missing_reward: float | None = None
-) -> list[TRLReward]:
+) -> list[_TRLReward]:
     """Return a reward function per sub-score of a scorer, for `reward_funcs` with `reward_weights` in TRL's config.
 
     TRL logs each of them by its name. They share one call of the scorer per batch.
@@ -86,7 +86,7 @@ def trl_criterion_rewards(
     def score(references: tuple[str, ...], candidates: tuple[str, ...]) -> Scores:
         return loaded.score(references, candidates)
 
-    def criterion_reward(index: int, name: str) -> TRLReward:
+    def criterion_reward(index: int, name: str) -> _TRLReward:
         def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
             scores = score(*map(tuple, _pairs(columns, reference_column, completions)))
             if scores.sub_scores is None:
@@ -111,7 +111,7 @@ def _pairs(columns: dict[str, Any], reference_column: str, completions: Sequence
             f"Expected the dataset to have a column {reference_column!r} with reference reports but it has none."
         )
     if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
-        raise InputError(f"Expected the column {reference_column!r} to contain a text for each completion.")
+        raise InputError(f"Expected one text per completion in the column {reference_column!r} but got other values.")
     return list(references), [_completion_text(completion) for completion in completions]
 
 

@@ -17,13 +17,13 @@ from radreward.integrations.rewards import scorer_rewards
 from radreward.scorers import Scorer, load
 from radreward.scorers.base import ScoreOutput
 
-VerlReward = Callable[..., float]
+_VerlReward = Callable[..., float]
 """Interface of verl's default reward managers: one completion."""
-VerlBatchReward = Callable[..., list[float]]
+_VerlBatchReward = Callable[..., list[float]]
 """Interface of verl's reward manager `batch`."""
 
 
-def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total") -> VerlReward:
+def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total") -> _VerlReward:
     """Wrap a scorer as a reward function of verl for one completion; `verl_batch_reward` is faster.
 
     Args:
@@ -52,7 +52,7 @@ def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: Score
 
 def verl_batch_reward(
     scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total"
-) -> VerlBatchReward:
+) -> _VerlBatchReward:
     """Wrap a scorer as a reward function of verl's reward manager `batch`, which passes all completions at once.
 
     Takes the arguments of `verl_reward`, and raises like it.

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from radreward.errors import InputError
-from radreward.io.locks import release_lock, try_lock
+from radreward.io.locks import Lock, try_lock
 
 _SCRATCH_SUFFIX = ".radreward-tmp"
 """End of the names of scratch folders, `.<name of the output>-<8 random characters>.radreward-tmp`."""
@@ -44,9 +44,9 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     with _scratch_folder(path) as scratch:
         new = scratch / path.name
         yield new
-        _sync(new, _file_mode(scratch))
+        _sync_file(new, _file_mode(scratch))
         os.replace(new, path)
-        _sync(path.parent)
+        _sync_folder(path.parent)
 
 
 def write_text_file(path: str | Path, text: str) -> None:
@@ -87,12 +87,15 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
         except InputError as error:
             raise InputError(str(error).replace(str(new), str(folder))) from error
         for entry in new.rglob("*"):
-            _sync(entry, None if entry.is_dir() else _file_mode(scratch))
-        _sync(new)
+            if entry.is_dir():
+                _sync_folder(entry)
+            else:
+                _sync_file(entry, _file_mode(scratch))
+        _sync_folder(new)
         if folder.exists():
             os.replace(folder, scratch / _OLD)
         os.replace(new, folder)
-        _sync(folder.parent)
+        _sync_folder(folder.parent)
 
 
 def delete_path(path: Path) -> None:
@@ -114,7 +117,7 @@ def _scratch_folder(path: Path) -> Iterator[Path]:
     """Yield a locked folder beside `path`, deleted afterwards; disk errors of the block name `path`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
+        sweep_scratch_folders(path.parent)
         scratch, lock = _locked_scratch_folder(path)
     except OSError as error:
         raise unwritable(path, error) from error
@@ -142,24 +145,24 @@ def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot be written ({reason}).")
 
 
-def _locked_scratch_folder(path: Path) -> tuple[Path, int]:
+def _locked_scratch_folder(path: Path) -> tuple[Path, Lock]:
     while True:
         scratch = Path(tempfile.mkdtemp(_SCRATCH_SUFFIX, f".{path.name}-", path.parent))
         with suppress(FileNotFoundError):  # another process may sweep a folder that is not locked yet
-            if (lock := try_lock(scratch / _LOCK, required=False)) is not None:
+            if lock := try_lock(scratch / _LOCK, required=False):
                 return scratch, lock
 
 
-def _delete_scratch_folder(scratch: Path, lock: int) -> None:
+def _delete_scratch_folder(scratch: Path, lock: Lock) -> None:
     for entry in scratch.iterdir():
         if entry.name != _LOCK:  # network file systems keep the name of a deleted file that is open
             delete_path(entry)
-    release_lock(scratch / _LOCK, lock)
+    lock.release()
     with suppress(OSError):  # another process sweeps it now that its lock is released
         scratch.rmdir()
 
 
-def _sweep(parent: Path) -> None:
+def sweep_scratch_folders(parent: Path) -> None:
     """Delete the scratch folders of dead processes, once per process, and undo a replacement that was cut short."""
     parent = parent.resolve()
     if parent in _swept:
@@ -183,15 +186,25 @@ def _file_mode(scratch: Path) -> int:
     return (scratch / _LOCK).stat().st_mode & 0o777
 
 
-def _sync(path: Path, mode: int | None = None) -> None:
-    """Write what the operating system holds of a file or folder to the disk, and set the permissions of a file."""
+def _sync_file(path: Path, mode: int) -> None:
+    """Write what the operating system holds of a file to the disk, and set its permissions."""
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # Windows syncs writable files only
+    try:
+        path.chmod(mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(path: Path) -> None:
+    """Write the names in a folder to the disk, where the system can."""
+    if os.name == "nt":  # which opens no folder
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        if mode is not None:
-            os.fchmod(descriptor, mode)
         os.fsync(descriptor)
     except OSError as error:
-        if mode is not None or error.errno not in _NO_FOLDER_SYNC:
+        if error.errno not in _NO_FOLDER_SYNC:
             raise
     finally:
         os.close(descriptor)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from radreward.io.terminal import print_line, printable
 
-MAX_WIDTH = 100
+_MAX_WIDTH = 100
 """Width of tables in files and in wider terminals."""
 
 
@@ -30,11 +30,11 @@ class PlainTextConsole(Console):
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Return a console of at most `MAX_WIDTH` columns, and of exactly that many outside a terminal."""
+    """Return a console of at most `_MAX_WIDTH` columns, and of exactly that many outside a terminal."""
     console = PlainTextConsole(stderr=stderr)
-    if console.is_terminal and console.width <= MAX_WIDTH:
+    if console.is_terminal and console.width <= _MAX_WIDTH:
         return console
-    return PlainTextConsole(stderr=stderr, width=MAX_WIDTH)
+    return PlainTextConsole(stderr=stderr, width=_MAX_WIDTH)
 
 
 def print_paths(paths: Iterable[tuple[str, str | Path]]) -> None:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from radreward.errors import InputError
 from radreward.io.terminal import print_status
 
-HUB_TIMEOUT = 3.0
+_HUB_TIMEOUT = 3.0
 """Seconds to wait for an answer."""
-MODEL_FILES = ("*.json", "*.safetensors", "README.md")
+_MODEL_FILES = ("*.json", "*.safetensors", "README.md")
 """Files of a model on the Hub; none of them is executed."""
 
 
@@ -46,7 +46,7 @@ def use_only_cache_if_hub_is_unreachable() -> None:
     from huggingface_hub import constants, get_session
 
     try:
-        get_session().head(constants.ENDPOINT, timeout=HUB_TIMEOUT)
+        get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT)
     except Exception:  # its type depends on the version: no network, a timeout, or offline mode is on already
         constants.HF_HUB_OFFLINE = True
         print_status(f"{constants.ENDPOINT} does not answer; only models on this machine are available.")
@@ -100,7 +100,7 @@ def download_model(name: HubName, allow_download: bool) -> Path:
         folder = snapshot_download(
             name.repository,
             revision=name.revision,
-            allow_patterns=list(MODEL_FILES),
+            allow_patterns=list(_MODEL_FILES),
             local_files_only=not allow_download,
         )
     except errors.LocalEntryNotFoundError as error:
@@ -133,14 +133,14 @@ def upload_model(folder: Path, repository: str, private: bool) -> str:
     if name is None or name.revision:
         raise InputError(f"{repository}: Expected the name of a model on the Hub, owner/name.")
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not any(path.match(pattern) for pattern in MODEL_FILES):
+        if path.is_file() and not any(path.match(pattern) for pattern in _MODEL_FILES):
             raise InputError(f"{path.relative_to(folder)}: Expected JSON or safetensors only; it cannot be uploaded.")
     api = HfApi()
     use_only_cache_if_hub_is_unreachable()
     try:
         api.create_repo(repository, private=private, exist_ok=True)
         commit = api.upload_folder(
-            repo_id=repository, folder_path=folder, commit_message="Upload model", delete_patterns=list(MODEL_FILES)
+            repo_id=repository, folder_path=folder, commit_message="Upload model", delete_patterns=list(_MODEL_FILES)
         )
     except (OSError, ValueError) as error:
         raise InputError(f"{repository}: cannot be uploaded because {hub_error_reason(error)}.") from error

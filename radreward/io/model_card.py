@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
 from radreward.io.atomic import write_text_file
-from radreward.io.model_config import DIGESTS
+from radreward.io.model_config import DIGESTS, FORMAT, write_config
 from radreward.io.text_tables import escape_markdown
 
 MODEL_CARD = "README.md"
@@ -53,14 +53,15 @@ The files record no licence. Pretrained weights, named under settings, keep thei
 """
 
 
-def write_model_card(folder: str | Path, config_name: str, config: Mapping[str, Any]) -> None:
-    """Write the model card of a folder.
+def write_model_settings(
+    path: Path, config: Mapping[str, Any], files: Collection[str] | None = None, format_version: int = FORMAT
+) -> None:
+    """Write the settings of a model folder and its model card; arguments as for `write_config`."""
+    write_config(path, config, files, format_version)
+    _write_model_card(path.parent, path.name, config)
 
-    Args:
-        folder: Folder of the model.
-        config_name: File of its settings.
-        config: The settings.
-    """
+
+def _write_model_card(folder: Path, config_name: str, config: Mapping[str, Any]) -> None:
     criteria = (config.get("criteria") or {}).get("criteria", ())
     card = _TEMPLATE.format(
         version=version("radreward"),
@@ -71,7 +72,7 @@ def write_model_card(folder: str | Path, config_name: str, config: Mapping[str, 
         ),
         training=_list(_leaves(config.get("training_info") or {})),
     )
-    write_text_file(Path(folder, MODEL_CARD), card)
+    write_text_file(folder / MODEL_CARD, card)
 
 
 def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import reprlib
 import sys
 import types
@@ -14,30 +15,37 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint, read_json_object, write_json
 
+FORMAT = 1
+"""Format of a settings file whose kind has no constant of its own; written and checked by this module alone."""
 DIGESTS = "sha256"
 """Field with the SHA-256 of the other files of a model, by name."""
-MAX_INTEGER = 1_000_000
+_MAX_INTEGER = 1_000_000
 """Largest integer of a setting; any size beyond it would exhaust the memory."""
 _MAX_MESSAGE = 600
 """Characters of a message about a setting."""
 
 
-def write_config(path: str | Path, config: Mapping[str, Any], files: Collection[str]) -> None:
+def write_config(
+    path: str | Path, config: Mapping[str, Any], files: Collection[str] | None = None, format_version: int = FORMAT
+) -> None:
     """Write the settings of a model folder, with the SHA-256 of other files, so that damage is found when it is loaded.
 
     Args:
         path: File of the settings.
-        config: The settings.
-        files: Names of complete files, or of folders, beside it.
+        config: The settings without their format.
+        files: Names of complete files, or of folders, beside it; None for settings without other files.
+        format_version: Value of the field `format`.
     """
-    digests = {name: file_fingerprint(Path(path).with_name(name)) for name in files}
-    write_json(path, {**config, DIGESTS: digests})
+    saved = {"format": format_version, **config}
+    if files is not None:
+        saved[DIGESTS] = {name: file_fingerprint(Path(path).with_name(name)) for name in files}
+    write_json(path, saved)
 
 
 def read_config(
     path: str | Path,
     fields: Collection[str],
-    format_version: int | str = 1,
+    format_version: int = FORMAT,
     files: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return the settings of a model folder, see `check_config`."""
@@ -50,7 +58,7 @@ def check_config(
     config: Mapping[str, Any],
     path: str | Path,
     fields: Collection[str],
-    format_version: int | str = 1,
+    format_version: int = FORMAT,
     files: Collection[str] | None = None,
 ) -> None:
     """Check that settings have the expected format and fields, and that the files beside them are undamaged.
@@ -147,7 +155,7 @@ def _has_type(value: Any, hint: Any) -> bool:
     if origin is list:
         return isinstance(value, list) and all(_has_type(entry, arguments[0]) for entry in value)
     if hint is int:
-        return type(value) is int and abs(value) <= MAX_INTEGER
+        return type(value) is int and abs(value) <= _MAX_INTEGER
     if hint is float:
         return type(value) in (int, float) and abs(value) <= sys.float_info.max
     if hint in (str, bool, type(None)):
@@ -171,7 +179,7 @@ def config_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        named = str(error).startswith(str(Path(path).parent) + "/")
+        named = str(error).startswith(str(Path(path).parent) + os.sep)
         raise InputError(_shorten(str(error)) if named else f"{path}: {_shorten(error)}") from error
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError) as error:
         # RuntimeError: nesting that is too deep, or a size beyond the memory

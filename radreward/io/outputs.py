@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,18 +13,22 @@ from pathlib import Path
 
 from radreward.errors import InputError
 from radreward.io.atomic import is_disk_error, unwritable
-from radreward.io.locks import release_lock, try_lock
+from radreward.io.locks import try_lock
 
 LOCK_NAME = ".radreward-lock"
 """Lock file in a folder that a process writes; that of a file is beside it, `.<name>.radreward-lock`."""
 
+_POLL_INTERVAL = 0.05
+"""Seconds between two attempts to hold a file."""
+
 
 @contextmanager
-def claimed_file(path: Path | None) -> Iterator[None]:
+def claimed_file(path: Path | None, wait: bool = False) -> Iterator[None]:
     """Hold a file that the block writes; its folder is created.
 
     Args:
         path: The file; None for no output.
+        wait: Wait for another process that writes it.
 
     Raises:
         InputError: If it cannot be written, is a folder, or another process writes it.
@@ -33,7 +38,7 @@ def claimed_file(path: Path | None) -> Iterator[None]:
         return
     if path.is_dir():
         raise InputError(f"{path}: Expected a file to write but it is a folder.")
-    with _claimed(path, path.parent, f".{path.name}{LOCK_NAME}"):
+    with _claimed(path, path.parent, f".{path.name}{LOCK_NAME}", wait):
         yield
 
 
@@ -52,7 +57,7 @@ def claimed_folder(path: Path | None) -> Iterator[None]:
         return
     if path.is_file():
         raise InputError(f"{path}: Expected a folder to write into but it is a file.")
-    with _claimed(path, path, LOCK_NAME):
+    with _claimed(path, path, LOCK_NAME, wait=False):
         yield
 
 
@@ -62,15 +67,17 @@ def folder_entries(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _claimed(path: Path, folder: Path, lock_name: str) -> Iterator[None]:
+def _claimed(path: Path, folder: Path, lock_name: str, wait: bool) -> Iterator[None]:
     created = [entry for entry in (folder, *folder.parents) if not entry.exists()]
     lock_path, lock = folder / lock_name, None
     try:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if (lock := try_lock(lock_path, required=False)) is None:
-                raise InputError(_writer(path, lock_path))
-            _write_owner(lock)
+            while (lock := try_lock(lock_path, required=False)) is None:
+                if not wait:
+                    raise InputError(_writer(path, lock_path))
+                time.sleep(_POLL_INTERVAL)
+            _write_owner(lock_path)
         except OSError as error:
             raise unwritable(path, error) from error
         try:
@@ -81,24 +88,29 @@ def _claimed(path: Path, folder: Path, lock_name: str) -> Iterator[None]:
             raise
     finally:
         if lock is not None:
-            release_lock(lock_path, lock)
+            lock.release()
         for entry in created:
             if entry.is_dir() and not any(entry.iterdir()):
                 entry.rmdir()
 
 
-def _write_owner(lock: int) -> None:
-    """Write who holds a lock into its file; on a full disk this fails."""
+def _write_owner(lock_path: Path) -> None:
+    """Write who holds a lock into its file, after the first byte, which Windows locks; on a full disk this fails."""
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
-    os.ftruncate(lock, 0)
-    os.write(lock, json.dumps(owner).encode())
-    os.fsync(lock)
+    with lock_path.open("r+b") as file:
+        file.truncate(1)
+        file.seek(1)
+        file.write(json.dumps(owner).encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _writer(path: Path, lock_path: Path) -> str:
     """Return the message about the process that holds a lock."""
     try:
-        owner = json.loads(lock_path.read_text(encoding="utf-8"))
+        with lock_path.open("rb") as file:
+            file.seek(1)
+            owner = json.loads(file.read())
         name = f"process {owner['pid']} on {owner['host']} has been writing it since {owner['since']}"
     except (OSError, ValueError, KeyError, TypeError):  # it has just started or ended
         name = "another process is writing it"

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from radreward.io.console import make_console
 from radreward.io.terminal import print_status, printable
-
-T = TypeVar("T")
-
-
-def format_time_left(seconds: float) -> str:
-    """Return a remaining time in minutes.
-
-    >>> format_time_left(150)
-    '2 min left'
-    """
-    return f"{seconds / 60:.0f} min left"
 
 
 class ProgressReporter:
@@ -101,15 +89,8 @@ class ProgressReporter:
         self._bars.update(task, speed=f"{speed:.1f} {state.fields['unit']}/s")
         if state.total is not None and (state.finished or now - state.fields["printed"] >= self.interval):
             self._bars.update(task, printed=now)
-            left = format_time_left((state.total - state.completed) / speed) if speed else "speed unknown"
+            left = f"{(state.total - state.completed) / speed / 60:.0f} min left" if speed else "speed unknown"
             self._print(task, f"{speed:.3g} {state.fields['unit']}/s, {left}")
-
-    def track(self, values: Collection[T], description: str, unit: str = "steps") -> Iterator[T]:
-        """Yield each value and count it once the next one is requested."""
-        task = self.add_task(description, len(values), unit=unit)
-        for value in values:
-            yield value
-            self.advance(task)
 
     def _print(self, task: TaskID, text: str) -> None:
         if self._prints_lines:

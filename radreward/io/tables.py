@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,8 +19,11 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
-UNCLOSED_QUOTE_ERROR = "unexpected end of data"
+_UNCLOSED_QUOTE_ERROR = "unexpected end of data"
 """Message of `csv` for a quote that is never closed."""
 
 
@@ -80,7 +83,7 @@ def table_suffix(path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
         expected = ", ".join(TABLE_SUFFIXES)
-        raise InputError(f"{path}: expected a name that ends with {expected} but got {suffix or 'none'!r}.")
+        raise InputError(f"{path}: Expected a name that ends with {expected} but got {suffix or 'none'!r}.")
     return suffix
 
 
@@ -94,9 +97,12 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRo
         InputError: If the file is missing, truncated or of another format.
     """
     suffix = table_suffix(path)
-    reader = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}[suffix]
+    path = Path(path)
     try:
-        rows = reader(Path(path), batch_size)
+        if suffix == ".jsonl":
+            rows = read_json_lines(path)
+        else:
+            rows = _read_csv(path) if suffix == ".csv" else _read_parquet(path, batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
     except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # the second for names of columns
@@ -107,7 +113,12 @@ def _error_reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or " ".join(str(error).split())
 
 
-def _read_jsonl(path: Path, batch_size: int) -> Iterator[TableRow]:
+def read_json_lines(path: Path) -> Iterator[TableRow]:
+    """Yield the rows of a file with a JSON object per line; an unreadable row has an `error`.
+
+    Raises:
+        OSError: If the file cannot be read.
+    """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             yield _parse_json_row(number, line)
@@ -117,40 +128,40 @@ def _parse_json_row(number: int, line: bytes) -> TableRow:
     try:
         values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
-        return TableRow(number, {}, f"expected UTF-8 text but byte {error.start} is not")
+        return TableRow(number, {}, f"Expected UTF-8 text but byte {error.start} is not")
     except (ValueError, RecursionError) as error:  # no JSON, or a number of thousands of digits
-        return TableRow(number, {}, f"expected a JSON object ({error})")
+        return TableRow(number, {}, f"Expected a JSON object ({error})")
     if not isinstance(values, dict):
-        return TableRow(number, {}, f"expected a JSON object but got {type(values).__name__}")
+        return TableRow(number, {}, f"Expected a JSON object but got {type(values).__name__}")
     return TableRow(number, values)
 
 
-def _read_csv(path: Path, batch_size: int) -> Iterator[TableRow]:
+def _read_csv(path: Path) -> Iterator[TableRow]:
     csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         names = reader.fieldnames = [csv_text(name) for name in reader.fieldnames or ()]
         if not all(map(is_valid_utf8, names)):
-            raise InputError(f"{path}: expected a header in UTF-8.")
+            raise InputError(f"{path}: Expected a header in UTF-8.")
         if duplicates := [name for name in names if names.count(name) > 1]:
-            raise InputError(f"{path}: expected a header of different columns but got {duplicates[0]!r} twice.")
+            raise InputError(f"{path}: Expected a header of different columns but got {duplicates[0]!r} twice.")
         for number in count(1):
             try:
                 yield _parse_csv_row(number, next(reader))
             except StopIteration:
                 return
             except csv.Error as error:  # the reader resumes at the next line
-                cause = "a quote is never closed" if str(error) == UNCLOSED_QUOTE_ERROR else error
-                yield TableRow(number, {}, f"expected CSV ({cause})")
+                cause = "a quote is never closed" if str(error) == _UNCLOSED_QUOTE_ERROR else error
+                yield TableRow(number, {}, f"Expected CSV ({cause})")
 
 
 def _parse_csv_row(number: int, values: dict[Any, Any]) -> TableRow:
     extra = values.pop(None, None)  # the key of surplus fields
     if extra is not None or None in values.values():
-        return TableRow(number, values, "expected as many fields as the header has")
+        return TableRow(number, values, "Expected as many fields as the header has")
     invalid = [name for name, value in values.items() if not is_valid_utf8(value)]
     values = {name: csv_text(value) for name, value in values.items()}
-    return TableRow(number, values, f"field {invalid[0]!r}: expected UTF-8 text" if invalid else None)
+    return TableRow(number, values, f"field {invalid[0]!r}: Expected UTF-8 text" if invalid else None)
 
 
 def is_valid_utf8(value: str) -> bool:
@@ -183,7 +194,7 @@ def arrow_rows(batch: pa.RecordBatch | pa.Table, first_number: int) -> Iterator[
             try:
                 values[name] = column[index].as_py()
             except UnicodeDecodeError:
-                error = f"field {name!r}: expected UTF-8 text"
+                error = f"field {name!r}: Expected UTF-8 text"
         yield TableRow(first_number + index, values, error)
 
 
@@ -254,6 +265,12 @@ class AtomicTableWriter:
         traceback: TracebackType | None,
     ) -> None:
         self._stack.__exit__(exception_type, exception, traceback)
+
+
+def write_csv(path: str | Path, frame: DataFrame) -> None:
+    """Write a data frame as CSV without its index, see `csv_cell`; the file appears when it is complete."""
+    with atomic_file(path) as new:
+        frame.map(csv_cell).to_csv(new, index=False)
 
 
 def write_table(path: str | Path, schema: pa.Schema, rows: Iterator[Mapping[str, Any]], batch_size: int = 1000) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -63,22 +64,55 @@ def text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False
         RowError: If the field is missing, empty, or no valid text.
     """
     if name not in values:
-        raise RowError(f"field {name!r}: expected a column of this name")
+        raise RowError(f"field {name!r}: Expected a column of this name")
     value = values[name]
     if allow_integer and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise RowError(f"field {name!r}: expected a text but got {value!r}")
+        raise RowError(f"field {name!r}: Expected a text but got {value!r}")
     if not value.strip():
-        raise RowError(f"field {name!r}: expected a text that is not empty")
+        raise RowError(f"field {name!r}: Expected a text that is not empty")
     if not is_valid_utf8(value):
-        raise RowError(f"field {name!r}: expected UTF-8 text")
+        raise RowError(f"field {name!r}: Expected UTF-8 text")
     return value
 
 
 def optional_text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False) -> str | None:
     """Return a text of a row as `text_field` does, or None if the field is empty, null or missing."""
     return None if values.get(name) in (None, "") else text_field(values, name, allow_integer)
+
+
+def required_number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float:
+    """Return a number of a row.
+
+    Raises:
+        RowError: If the field is missing, or the value is no number from `minimum` to `maximum`.
+    """
+    if name not in values:
+        raise RowError(f"field {name!r}: Expected a column of this name")
+    number = number_field(values, name, minimum, maximum)
+    if number is None:
+        raise RowError(f"field {name!r}: Expected a number from {minimum:g} to {maximum:g} but got {values[name]!r}")
+    return number
+
+
+def parse_json_cell(value: Any, name: str) -> Any:
+    """Return the content of a text of JSON, None if the text is empty, and any other value as it is.
+
+    CSV has lists and mappings as text, JSONL and Parquet have them as they are.
+
+    Raises:
+        RowError: If the text is not JSON.
+
+    >>> parse_json_cell("[1]", "pairs"), parse_json_cell([1], "pairs")
+    ([1], [1])
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else None
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"field {name!r}: Expected JSON ({error})") from error
 
 
 def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
@@ -98,5 +132,5 @@ def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: 
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if isinstance(value, bool) or not minimum <= number <= maximum or number in (float("inf"), float("-inf")):
-        raise RowError(f"field {name!r}: expected a number from {minimum:g} to {maximum:g} but got {value!r}")
+        raise RowError(f"field {name!r}: Expected a number from {minimum:g} to {maximum:g} but got {value!r}")
     return number

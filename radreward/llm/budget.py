@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from radreward.llm.messages import ChatRequest
 
-TEMPLATE_TOKENS_PER_MESSAGE = 16
+_TEMPLATE_TOKENS_PER_MESSAGE = 16
 """Upper bound of the tokens that a chat template adds per message."""
 
 
@@ -21,9 +21,9 @@ def max_token_bound(request: ChatRequest) -> int:
     141
     """
     prompt = sum(
-        len(content.encode("utf-8", "surrogatepass")) + TEMPLATE_TOKENS_PER_MESSAGE for _, content in request.messages
+        len(content.encode("utf-8", "surrogatepass")) + _TEMPLATE_TOKENS_PER_MESSAGE for _, content in request.messages
     )
-    return prompt + TEMPLATE_TOKENS_PER_MESSAGE + request.max_tokens
+    return prompt + _TEMPLATE_TOKENS_PER_MESSAGE + request.max_tokens
 
 
 class RequestVolume(NamedTuple):

@@ -12,7 +12,7 @@ from radreward.llm.budget import Budget
 from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.llm.response_cache import ResponseCache, request_key
 
-ROLES = ("system", "user", "assistant")
+_ROLES = ("system", "user", "assistant")
 STATUS_OK = "ok"
 
 
@@ -88,12 +88,12 @@ class ChatModel(ABC):
     def _lookup(self, request: ChatRequest, key: str) -> ChatResponse | None:
         for number, message in enumerate(request.messages, 1):
             if not is_valid_utf8(message.content):
-                return failed_response(f"not sent: expected message {number} to be Unicode text")
+                return failed_response(f"not sent: Expected message {number} to be Unicode text")
         return self.cache.get(key) if self.cache is not None else None
 
 
 class DryRunChatModel(ChatModel):
-    """Model that responds to nothing, for counting requests before a model is chosen."""
+    """Model without responses, to count requests before a model is chosen."""
 
     model_id = "dry run"
 
@@ -106,9 +106,9 @@ class DryRunChatModel(ChatModel):
 def _validate_request(index: int, request: ChatRequest) -> None:
     where = f"request {index}"
     roles = [message.role for message in request.messages]
-    if not roles or roles[-1] != "user" or not set(roles) <= set(ROLES) or "system" in roles[1:]:
+    if not roles or roles[-1] != "user" or not set(roles) <= set(_ROLES) or "system" in roles[1:]:
         raise ValueError(
-            f"{where}: Expected turns of {', '.join(ROLES)}, starting with the system's, if any, and ending with the "
+            f"{where}: Expected turns of {', '.join(_ROLES)}, starting with the system's, if any, and ending with the "
             f"user's, but got {roles}."
         )
     if any(first == second for first, second in pairwise(roles)):

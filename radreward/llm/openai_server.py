@@ -90,9 +90,13 @@ class OpenAIChatModel(ChatModel):
             raise ValueError(f"Expected `max_tokens_field` to be one of {fields} but got {max_tokens_field!r}.")
         if importlib.util.find_spec("openai") is None:
             raise InputError("A chat server requires the extra `llm`: pip install 'radreward[llm]'.")
-        self.model, self.base_url, self.max_tokens_field = model, base_url, max_tokens_field
+        self.model = model
+        self.base_url = base_url
+        self.max_tokens_field = max_tokens_field
         self.allow_remote = allow_remote
-        self.concurrency, self.max_retries, self.timeout = concurrency, max_retries, timeout
+        self.concurrency = concurrency
+        self.max_retries = max_retries
+        self.timeout = timeout
         self.lost_answers = 0
 
     @property
@@ -107,10 +111,10 @@ class OpenAIChatModel(ChatModel):
         if not is_loopback(settings.url):
             self._confirm_remote(settings, len(requests))
         _silence_loggers()
-        cache, model_id = self.cache, self.model_id
+        cache = self.cache
+        model_id = self.model_id
         keys = [request_key(model_id, request) for request in requests]
         unanswered = set() if cache is None else cache.unanswered()
-
         sent: set[int] = set()
 
         def on_send(index: int) -> None:
@@ -141,7 +145,7 @@ class OpenAIChatModel(ChatModel):
     def _confirm_remote(self, settings: ServerSettings, num_requests: int) -> None:
         if not self.allow_remote:
             raise InputError(
-                f"{URL} is not on this machine: expected `allow_remote` to be true, because every request contains "
+                f"{URL} is not on this machine: Expected `allow_remote` to be true, because every request contains "
                 "reports, which would leave the machine."
             )
         plain = ", unencrypted (http)" if urlsplit(settings.url).scheme != "https" else ""

@@ -1,4 +1,4 @@
-"""Responses of chat models on disk, so that an interrupted job repeats no request, and requests that wait for one."""
+"""Responses of chat models on disk, so that an interrupted job repeats no request, and pending requests."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ResponseCache:
         self._cache.delete(key)
 
     def unanswered(self) -> set[str]:
-        """Return the keys of requests that were sent by a process that was killed, or by another one just now."""
+        """Return the keys of requests without a response, sent by a killed or a concurrent process."""
         return self._cache.empty_keys()
 
     def __len__(self) -> int:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
 URL, MODEL, KEY = "OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"
-RETRYABLE_STATUS = frozenset({408, 409, 429})
+_RETRYABLE_STATUS = frozenset({408, 409, 429})
 """Statuses that the client retries, besides those from 500 on."""
-FATAL_STATUS = {
+_FATAL_STATUS = {
     401: f"the server does not accept {KEY}",
     403: f"the server does not allow this with {KEY}",
     404: f"the server has no such address or model ({URL}, {MODEL})",
@@ -82,6 +82,8 @@ class _Usage:
     bound: int
     """Maximum number of tokens of one attempt."""
     reserved: bool = False
+    response: ChatResponse | None = None
+    """Response of the successful attempt."""
     replayed: bool = False
     """True if the server repeated an earlier answer."""
     attempts: int = 0
@@ -113,8 +115,11 @@ class RequestRunner:
         on_send: Callable[[int], None],
         on_response: Callable[[int, ChatResponse], None],
     ) -> None:
-        self.settings, self.budget, self.requests = settings, budget, requests
-        self.on_send, self.on_response = on_send, on_response
+        self.settings = settings
+        self.budget = budget
+        self.requests = requests
+        self.on_send = on_send
+        self.on_response = on_response
         self.replayed: set[int] = set()
         self._queue = deque(range(len(requests)))
         self._stop_reason: str | None = None
@@ -153,39 +158,39 @@ class RequestRunner:
         _USAGE.set(usage)
         if not self._stop_reason:
             self.on_send(index)
+        settings = self.settings
+        # Equal in a later run, so that the server recognizes a request that is sent again.
+        idempotency_key = request_key(f"{settings.url} {settings.model} {settings.max_tokens_field}", request)
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
-        limit: Any = {self.settings.max_tokens_field: request.max_tokens}
+        limit: Any = {settings.max_tokens_field: request.max_tokens}
         try:
-            reply = await client.chat.completions.with_raw_response.create(
-                model=self.settings.model,
+            await client.chat.completions.with_raw_response.create(
+                model=settings.model,
                 messages=messages,
                 temperature=request.temperature,
                 top_p=request.top_p,
                 seed=request.seed,
-                extra_headers={IDEMPOTENCY_HEADER: self._idempotency_key(request)},
+                extra_headers={IDEMPOTENCY_HEADER: idempotency_key},
                 **limit,
             )
         except openai.APIStatusError as error:
-            if error.status_code in RETRYABLE_STATUS or error.status_code >= 500:
+            if error.status_code in _RETRYABLE_STATUS or error.status_code >= 500:
                 return self._failure(usage, f"the server returned {error.status_code}")
             return self._refusal(error)
         except openai.APITimeoutError:
-            return self._failure(usage, f"it took longer than {self.settings.timeout:g} s")
+            return self._failure(usage, f"it took longer than {settings.timeout:g} s")
         except openai.APIConnectionError as error:
             return self._failure(usage, _connection_failure(error))
         except openai.OpenAIError as error:  # from `_before_attempt`
             return failed_response(str(error))
         finally:
             await self._release(usage, usage.bound)
+        if usage.response is None:
+            raise RuntimeError("Expected `_after_attempt` to have parsed the reply.")
         self._failures_in_a_row = 0
         if usage.replayed:
             self.replayed.add(index)
-        return parse_response(reply.content)
-
-    def _idempotency_key(self, request: ChatRequest) -> str:
-        """Return a hash of all that is sent, also equal in a later run."""
-        settings = self.settings
-        return request_key(f"{settings.url} {settings.model} {settings.max_tokens_field}", request)
+        return usage.response
 
     async def _before_attempt(self, _: Request) -> None:
         """Reserve the tokens of an attempt, after waiting for other requests if they have reserved too many.
@@ -216,7 +221,8 @@ class RequestRunner:
         from httpx2 import DecodingError
 
         await response.aread()
-        usage, spent = _USAGE.get(), 0
+        usage = _USAGE.get()
+        spent = 0
         if response.is_success:
             try:
                 parsed = parse_response(response.content)
@@ -225,7 +231,9 @@ class RequestRunner:
             counts = parsed.prompt_tokens, parsed.completion_tokens
             spent = usage.bound if None in counts else sum(count or 0 for count in counts)
             if response.headers.get(REPLAYED_HEADER, "").lower() == "true":
-                usage.replayed, spent = True, 0
+                usage.replayed = True
+                spent = 0
+            usage.response = parsed
         await self._release(usage, spent)
 
     async def _release(self, usage: _Usage, spent: int) -> None:
@@ -242,10 +250,11 @@ class RequestRunner:
         return failed_response(f"no answer after {usage.attempts} attempts: {reason}")
 
     def _refusal(self, error: APIStatusError) -> ChatResponse:
-        code, field = error.status_code, self.settings.max_tokens_field
+        code = error.status_code
+        field = self.settings.max_tokens_field
         message = str(error.body.get("message") if isinstance(error.body, dict) else error.body)
-        if code in FATAL_STATUS:
-            reason = self._stop_reason = FATAL_STATUS[code]
+        if code in _FATAL_STATUS:
+            reason = self._stop_reason = _FATAL_STATUS[code]
         elif code in (400, 422) and re.search(rf"\b{field}\b", message) and _UNSUPPORTED.search(message):
             other = next(name for name in MAX_TOKENS_FIELDS if name != field)
             reason = self._stop_reason = f"the server does not accept {field}; set max_tokens_field to {other}"
@@ -275,17 +284,19 @@ def parse_response(reply: bytes) -> ChatResponse:
     try:
         value = json.loads(reply)
         choice = value["choices"][0]
-        text, finish_reason, usage = choice["message"]["content"], choice.get("finish_reason"), value.get("usage")
+        text = choice["message"]["content"]
+        finish_reason = choice.get("finish_reason")
+        usage = value.get("usage")
     except RecursionError as error:
         raise ValueError("JSON nested too deep") from error
     except UnicodeDecodeError as error:
-        raise ValueError("expected UTF-8") from error
+        raise ValueError("Expected UTF-8") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"expected JSON: {error}") from error
+        raise ValueError(f"Expected JSON: {error}") from error
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError("expected a chat completion") from error
+        raise ValueError("Expected a chat completion") from error
     if text is not None and not isinstance(text, str):
-        raise ValueError("expected a text as content")
+        raise ValueError("Expected a text as content")
     usage = usage if isinstance(usage, dict) else {}
     prompt_tokens, completion_tokens = (_token_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion"))
     finish_reason = finish_reason if isinstance(finish_reason, str) else ""

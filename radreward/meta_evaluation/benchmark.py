@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,29 +15,26 @@ import numpy as np
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.progress import ProgressReporter
 from radreward.llm import ChatModel
-from radreward.meta_evaluation.benchmark_arrays import BenchmarkArrays
 from radreward.meta_evaluation.direct_preferences import DIRECT_COMPARISON, directly_preferred
 from radreward.meta_evaluation.preferences import Floats, Preference
 from radreward.meta_evaluation.rated_pairs import RatedPair, RatedPairs
 from radreward.meta_evaluation.result_rows import (
+    RESULTS_FORMAT,
     SECTIONS,
+    BenchmarkArrays,
     finite_or_none,
     preference_rows,
     scorer_row,
     target_row,
 )
 from radreward.meta_evaluation.score_cache import CachedScore, ScoredTexts, pair_key
-from radreward.meta_evaluation.scorer_runner import SCORES_FILE, ScorerRun, score_pairs
+from radreward.meta_evaluation.scorer_runner import SCORES_FILE, ScorerRun, run_scorer
 from radreward.meta_evaluation.statistics.scorer_comparisons import N_PERMUTATIONS
 from radreward.scorers.base import STATUS_OK, Scorer
 
-FORMAT_VERSION = 2
-_BATCH_SIZE = 1_024
-"""Rows whose scores are read from the cache together."""
-
 
 class BenchmarkSettings(NamedTuple):
-    """Settings that results depend on, besides data and scorers."""
+    """Settings of a benchmark; results depend on them, the data and the scorers only."""
 
     n_resamples: int = 1_000
     """Bootstrap resamples of cases."""
@@ -77,7 +75,7 @@ class BenchmarkResult:
         self.pairs, self.scorer_runs, self.preference_runs = pairs, list(scorer_runs), list(preference_runs)
         self.settings, self.files = settings or BenchmarkSettings(), dict(files or {})
         succeeded = [run for run in scorer_runs if run.failure is None]
-        arrays = BenchmarkArrays.from_pairs(pairs, succeeded, *self.settings)
+        arrays = BenchmarkArrays(pairs, succeeded, *self.settings)
         self.sections: dict[str, list[dict[str, Any]] | dict[str, Any]] = {}
         for name, compute in SECTIONS.items():
             on_progress(name.replace("_", " "))
@@ -100,7 +98,7 @@ class BenchmarkResult:
         """Return all results in the format of `results.json`."""
         pairs = self.pairs
         return {
-            "format": FORMAT_VERSION,
+            "format": RESULTS_FORMAT,
             "title": f"Agreement of {len(self.scorer_runs)} metrics with raters on {len(pairs)} pairs",
             "synthetic": pairs.num_synthetic > 0,
             "data": {
@@ -123,24 +121,21 @@ class BenchmarkResult:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row per pair in the format of `rows.jsonl`, reading scores from the cache."""
         targets = {target.name: target.values for target in self.pairs.targets}
-        for start in range(0, len(self.pairs), _BATCH_SIZE):
-            batch = self.pairs.rows[start : start + _BATCH_SIZE]
-            keys = [pair_key(row.reference, row.candidate, row.context) for row in batch]
-            scores = {run.name: run.cache.get(keys) if run.cache else {} for run in self.scorer_runs}
-            for index, (row, key) in enumerate(zip(batch, keys, strict=True), start):
-                values = {name: finite_or_none(column[index]) for name, column in targets.items()}
-                yield self._row(row, values, {name: cached.get(key) for name, cached in scores.items()})
+        keys = [pair_key(row.reference, row.candidate, row.context) for row in self.pairs.rows]
+        columns = [run.cache.read(keys) if run.cache else repeat(None) for run in self.scorer_runs]
+        for index, row in enumerate(self.pairs.rows):
+            values = {name: finite_or_none(column[index]) for name, column in targets.items()}
+            yield self._row(row, values, [next(column) for column in columns])
 
     def _row(
-        self, pair: RatedPair, targets: Mapping[str, float | None], scores: Mapping[str, CachedScore | None]
+        self, pair: RatedPair, targets: Mapping[str, float | None], scores: Sequence[CachedScore | None]
     ) -> dict[str, Any]:
         row: dict[str, Any] = {
             name: getattr(pair, name) for name in ("id", "group", "system", "reference", "candidate")
         }
         row["targets"] = targets
         row |= {name: {} for name in ("scores", "status", "sub_scores", "error_counts", "evidence")}
-        for run in self.scorer_runs:
-            score = scores[run.name]
+        for run, score in zip(self.scorer_runs, scores, strict=True):
             if run.is_quality:
                 row["scores"][run.name] = score.quality if score else None
                 continue
@@ -194,9 +189,9 @@ def run_benchmark(
         load_once = cache(load)  # both runs share the scorer, which is released before the next is loaded
         task = progress.add_task(name, len(pairs) + 2 * len(preferences), unit="pairs")
         on_advance = partial(progress.advance, task)
-        run = score_pairs(name, load_once, read_pairs, output_dir / SCORES_FILE, on_advance)
+        run = run_scorer(name, load_once, read_pairs, output_dir / SCORES_FILE, on_advance)
         if preferences:
-            preferred = score_pairs(name, load_once, read_preferences, output_dir / SCORES_FILE, on_advance)
+            preferred = run_scorer(name, load_once, read_preferences, output_dir / SCORES_FILE, on_advance)
             run = replace(run, failure=run.failure or preferred.failure)
             preference_runs += preferred.outputs()
         scorer_runs += run.outputs()

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from radreward.io.atomic import atomic_file, write_text_file
-from radreward.io.tables import csv_cell
+from radreward.io.tables import write_csv
 from radreward.io.text_tables import escape_markdown, latex_table, markdown_code, markdown_table
 from radreward.meta_evaluation.benchmark import BenchmarkResult
 from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, TextTable, all_tables, result_notes
-from radreward.meta_evaluation.page import write_page
+from radreward.meta_evaluation.page.write_page import write_page
 
 
 def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
@@ -34,16 +34,15 @@ def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
     # One column per field of an estimate, such as tau_b, tau_b_low.
     frame = pd.json_normalize(results["agreement"], sep="_").rename(columns=lambda name: name.removesuffix("_value"))
-    with atomic_file(agreement) as new:
-        frame.map(csv_cell).to_csv(new, index=False)
+    write_csv(agreement, frame)
     tables = list(all_tables(results))
     write_text_file(markdown, _to_markdown(results, tables))
     write_text_file(latex, "\n\n".join([r"% \usepackage{booktabs}", *map(_to_latex, tables)]) + "\n")
-    write_page(results, read_result_rows(rows), page)
+    write_page(results, _read_result_rows(rows), page)
     return paths
 
 
-def read_result_rows(path: Path) -> Iterator[dict[str, Any]]:
+def _read_result_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of `rows.jsonl`, one in memory at a time."""
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from radreward.io.text_tables import format_number, format_p_value, text_frame
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 
-COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
+_COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
 FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters; positive values mean agreement, "
     "whatever the direction of the metric. p: null hypothesis of no correlation, with independent pairs. 95 %: "
@@ -19,6 +19,7 @@ FOOTNOTE = (
     "times. Holm: p corrected for the number of comparisons in the table."
 )
 Results = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 class TextTable(NamedTuple):
@@ -57,17 +58,16 @@ def terminal_tables(results: Results) -> Iterator[TextTable]:
     yield from _preference_tables(results)
 
 
-def agreement_table(results: Results, target: Mapping[str, Any]) -> TextTable:
+def agreement_table(results: Results, target: Row) -> TextTable:
     """Return scorers by descending agreement with a target, inter-rater agreement among them, failed scorers last."""
     rows: list[tuple[float | None, list[Any]]] = []  # τ-b and cells
     for row in results["agreement"]:
         if (row["target"], row["scope"]) == (target["name"], "pooled"):
-            tau, rho, r = (row[name] for name in COLUMN_TITLES)
-            cells = [
-                *(_scorer_title(results, row["scorer"]), row["n"]),
-                *(format_number(tau["value"]), _format_interval(tau), format_p_value(tau["p"])),
-                *(format_number(rho["value"]), format_number(r["value"])),
-            ]
+            tau, rho, r = (row[name] for name in _COLUMN_TITLES)
+            numbers = [format_number(tau["value"]), _interval(tau), format_p_value(tau["p"])]
+            numbers += [format_number(rho["value"]), format_number(r["value"])]
+            title = next(scorer["title"] for scorer in results["scorers"] if scorer["name"] == row["scorer"])
+            cells = [title, row["n"], *numbers]
             rows.append((tau["value"], cells))
     raters = [
         row["tau_b"]
@@ -81,7 +81,7 @@ def agreement_table(results: Results, target: Mapping[str, Any]) -> TextTable:
         rows.append((mean, [label, "", format_number(mean), interval, "", "", ""]))
     rows.sort(key=lambda row: -2 if row[0] is None else row[0], reverse=True)
     failed = [[scorer["title"], "failed", *["–"] * 5] for scorer in results["scorers"] if scorer["status"] == "failed"]
-    columns = ["", "pairs", COLUMN_TITLES["tau_b"], "95 %", "p", COLUMN_TITLES["spearman"], COLUMN_TITLES["pearson"]]
+    columns = ["", "pairs", _COLUMN_TITLES["tau_b"], "95 %", "p", _COLUMN_TITLES["spearman"], _COLUMN_TITLES["pearson"]]
     title = f"Agreement with raters: {target['title']}"
     return TextTable(title, text_frame(columns, [cells for _, cells in rows] + failed))
 
@@ -114,145 +114,121 @@ def result_notes(results: Results) -> Iterator[str]:
 
 
 def _criterion_tables(results: Results) -> Iterator[TextTable]:
-    targets = [target for target in results["targets"] if target["name"] not in TOTAL_TARGETS]
-    if targets:
-        cells = {
-            (row["scorer"], row["target"]): format_number(row["tau_b"]["value"])
-            + ("*" if row["score_source"] == "criterion" else "")
-            for row in results["agreement"]
-            if row["scope"] == "pooled"
-        }
-        rows = [
-            [scorer["title"], *(cells[scorer["name"], target["name"]] for target in targets)]
-            for scorer in _succeeded(results)
-        ]
-        title = "τ-b by criterion (*: of the metric's score for the criterion; otherwise of its total)"
-        yield TextTable(title, text_frame(["", *(target["title"] for target in targets)], rows))
+    targets = {row["name"]: row["title"] for row in results["targets"] if row["name"] not in TOTAL_TARGETS}
+    cells = {
+        (row["scorer"], row["target"]): format_number(row["tau_b"]["value"]) + _star(row)
+        for row in results["agreement"]
+        if row["scope"] == "pooled"
+    }
+    title = "τ-b by criterion (*: of the metric's score for the criterion; otherwise of its total)"
+    yield from _scorer_table(results, title, targets, cells)
 
 
 def _detection_tables(results: Results) -> Iterator[TextTable]:
-    defined = [row for row in results["error_detection"] if row["auc"]["value"] is not None]
     cells = {
-        (row["scorer"], row["target"]): f"{format_number(row['auc']['value'])} ({_format_interval(row['auc'])})"
-        + ("*" if row["score_source"] == "criterion" else "")
-        for row in defined
+        (row["scorer"], row["target"]): f"{format_number(row['auc']['value'])} ({_interval(row['auc'])}){_star(row)}"
+        for row in results["error_detection"]
+        if row["auc"]["value"] is not None
     }
-    targets = [target for target in results["targets"] if any(row["target"] == target["name"] for row in defined)]
-    if targets:
-        rows = [
-            [scorer["title"], *(cells.get((scorer["name"], target["name"]), "–") for target in targets)]
-            for scorer in _succeeded(results)
-        ]
-        title = "AUC of pairs with and without an error, with its interval (*: of the metric's score for the criterion)"
-        yield TextTable(title, text_frame(["", *(target["title"] for target in targets)], rows))
+    defined = {target for _, target in cells}
+    targets = {row["name"]: row["title"] for row in results["targets"] if row["name"] in defined}
+    title = "AUC of pairs with and without an error, with its interval (*: of the metric's score for the criterion)"
+    yield from _scorer_table(results, title, targets, cells)
 
 
 def _within_system_tables(results: Results) -> Iterator[TextTable]:
-    scopes = list(dict.fromkeys(row["scope"] for row in results["agreement"] if row["scope"] != "pooled"))
-    for target in _total_targets(results) if scopes else ():
+    scopes = dict.fromkeys(row["scope"] for row in results["agreement"] if row["scope"] != "pooled")
+    headers = {scope: "within systems" if scope == "within" else scope.removeprefix("system:") for scope in scopes}
+    for target in _total_targets(results):
         cells = {
             (row["scorer"], row["scope"]): format_number(row["tau_b"]["value"])
             for row in results["agreement"]
             if row["target"] == target["name"]
         }
-        rows = [
-            [scorer["title"], *(cells[scorer["name"], scope] for scope in scopes)] for scorer in _succeeded(results)
-        ]
-        columns = ["", "within systems", *(scope.removeprefix("system:") for scope in scopes[1:])]
-        yield TextTable(f"τ-b among candidates of one system: {target['title']}", text_frame(columns, rows))
+        yield from _scorer_table(results, f"τ-b among candidates of one system: {target['title']}", headers, cells)
 
 
 def _preference_tables(results: Results) -> Iterator[TextTable]:
-    rows = [
-        [
-            _scorer_title(results, row["scorer"]),
-            "all" if row["confidence"] == "all" else "{} to {}".format(*row["confidence"]),
-            row["n"],
-            format_number(row["accuracy"]),
-            _format_interval(row),
-            f"{row['cases_passed']} of {row['cases']}",
-        ]
-        for row in results["preferences"]
-    ]
-    if rows:
-        columns = ["", "confidence", "n", "accuracy", "95 %", "cases"]
-        yield TextTable(
-            "Preferences of raters (cases: those in which every preference holds)", text_frame(columns, rows)
-        )
+    columns = {"": "{scorer}", "confidence": "{confidence}", "n": "{n}", "accuracy": "{accuracy}", "95 %": "{interval}"}
+    columns["cases"] = "{cases_passed} of {cases}"
+    title = "Preferences of raters (cases: those in which every preference holds)"
+    yield from _row_table(results, title, columns, results["preferences"])
 
 
 def _count_tables(results: Results) -> Iterator[TextTable]:
-    rows = [
-        [
-            _scorer_title(results, row["scorer"]),
-            row["criterion"],
-            row["n"],
-            f"{format_number(row['mae'])} ± {format_number(row['std'])}",
-            format_number(row["accuracy"]),
-            format_p_value(row["p_wilcoxon"]),
-        ]
-        for row in results["count_agreement"]
-    ]
-    if rows:
-        yield TextTable("Error counts", text_frame(["", "criterion", "n", "MAE", "accuracy", "p (Wilcoxon)"], rows))
+    columns = {"": "{scorer}", "criterion": "{criterion}", "n": "{n}", "MAE": "{mae} ± {std}", "accuracy": "{accuracy}"}
+    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    yield from _row_table(results, "Error counts", columns, results["count_agreement"])
 
 
 def _system_tables(results: Results) -> Iterator[TextTable]:
-    if results["system_means"]:
-        rows = [
-            [
-                *(_scorer_title(results, row["scorer"]), row["system"], row["n"]),
-                *(format_number(row["mean"]), _format_interval(row)),
-            ]
-            for row in results["system_means"]
-        ]
-        yield TextTable("Systems by mean score", text_frame(["", "system", "n", "mean", "95 %"], rows))
-    if results["system_rank_agreement"]:
-        rows = [
-            [_scorer_title(results, row["scorer"]), row["target"], row["n"], format_number(row["tau_b"])]
-            for row in results["system_rank_agreement"]
-        ]
-        yield TextTable("Order of systems by scorers and by raters", text_frame(["", "target", "systems", "τ-b"], rows))
-    if results["system_differences"]:
-        rows = [
-            [
-                *(_scorer_title(results, row["scorer"]), f"{row['system_a']} − {row['system_b']}", row["n_clusters"]),
-                *(format_number(row["difference"]), _format_interval(row)),
-                *(format_p_value(row["p"]), format_p_value(row["p_holm"])),
-            ]
-            for row in results["system_differences"]
-        ]
-        columns = ["", "systems", "cases", "difference", "95 %", "p", "Holm"]
-        yield TextTable("Differences between systems on the same cases", text_frame(columns, rows))
+    columns = {"": "{scorer}", "system": "{system}", "n": "{n}", "mean": "{mean}", "95 %": "{interval}"}
+    yield from _row_table(results, "Systems by mean score", columns, results["system_means"])
+    columns = {"": "{scorer}", "target": "{target}", "systems": "{n}", "τ-b": "{tau_b}"}
+    title = "Order of systems by scorers and by raters"
+    yield from _row_table(results, title, columns, results["system_rank_agreement"])
+    columns = {"": "{scorer}", "systems": "{system_a} − {system_b}", "cases": "{n_clusters}"}
+    columns |= {"difference": "{difference}", "95 %": "{interval}", "p": "{p}", "Holm": "{p_holm}"}
+    title = "Differences between systems on the same cases"
+    yield from _row_table(results, title, columns, results["system_differences"])
 
 
 def _comparison_tables(results: Results) -> Iterator[TextTable]:
-    columns = ["", "pairs", "Δ τ-b", "95 %", "p (permutation)", "Holm"]
+    columns = {"": "{scorer_a} − {scorer_b}", "pairs": "{n}", "Δ τ-b": "{difference}", "95 %": "{interval}"}
+    columns |= {"p (permutation)": "{p_permutation}", "Holm": "{p_holm}"}
     for target in results["targets"]:
+        rows = [row for row in results["scorer_comparisons"] if row["target"] == target["name"]]
+        yield from _row_table(results, f"Differences between scorers: {target['title']}", columns, rows)
+
+
+def _scorer_table(
+    results: Results, title: str, columns: Mapping[str, str], cells: Mapping[tuple[str, str], str]
+) -> Iterator[TextTable]:
+    """Yield the table of scorers by columns, unless there is no column.
+
+    Args:
+        results: As in `results.json`.
+        title: Title of the table.
+        columns: Key of each column → its header.
+        cells: (name of the scorer, key of the column) → cell.
+    """
+    if columns:
         rows = [
-            [
-                f"{_scorer_title(results, row['scorer_a'])} − {_scorer_title(results, row['scorer_b'])}",
-                *(row["n"], format_number(row["difference"]), _format_interval(row)),
-                *(format_p_value(row["p_permutation"]), format_p_value(row["p_holm"])),
-            ]
-            for row in results["scorer_comparisons"]
-            if row["target"] == target["name"]
+            [scorer["title"], *(cells.get((scorer["name"], key), "–") for key in columns)]
+            for scorer in results["scorers"]
+            if scorer["status"] == "ok"
         ]
-        if rows:
-            yield TextTable(f"Differences between scorers: {target['title']}", text_frame(columns, rows))
+        yield TextTable(title, text_frame(["", *columns.values()], rows))
 
 
-def _total_targets(results: Results) -> list[Mapping[str, Any]]:
+def _row_table(results: Results, title: str, columns: Mapping[str, str], rows: Iterable[Row]) -> Iterator[TextTable]:
+    """Yield the table with one line per row, unless there is none; columns map each header to its format string."""
+    if lines := [[cell.format(**texts) for cell in columns.values()] for texts in _formatted_rows(results, rows)]:
+        yield TextTable(title, text_frame(list(columns), lines))
+
+
+def _formatted_rows(results: Results, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Yield each row with numbers and p-values as text, titles of scorers, and `interval`."""
+    titles = {scorer["name"]: scorer["title"] for scorer in results["scorers"]}
+    for row in rows:
+        texts = dict(row)
+        for name, value in row.items():
+            if name.startswith("scorer"):
+                texts[name] = titles.get(value, value)  # a direct comparison is no scorer
+            elif name == "confidence" and value != "all":
+                texts[name] = "{} to {}".format(*value)
+            elif value is None or isinstance(value, float):
+                texts[name] = format_p_value(value) if name.startswith("p") else format_number(value)
+        yield texts | {"interval": _interval(row)}
+
+
+def _total_targets(results: Results) -> list[Row]:
     return [target for target in results["targets"] if target["name"] in TOTAL_TARGETS]
 
 
-def _succeeded(results: Results) -> list[Mapping[str, Any]]:
-    return [scorer for scorer in results["scorers"] if scorer["status"] == "ok"]
+def _interval(row: Row) -> str:
+    return "–" if row.get("low") is None else f"{format_number(row['low'])} to {format_number(row['high'])}"
 
 
-def _scorer_title(results: Results, name: str) -> str:
-    return next(str(scorer["title"]) for scorer in results["scorers"] if scorer["name"] == name)
-
-
-def _format_interval(row: Mapping[str, Any]) -> str:
-    return "–" if row["low"] is None else f"{format_number(row['low'])} to {format_number(row['high'])}"
+def _star(row: Row) -> str:
+    return "*" if row["score_source"] == "criterion" else ""

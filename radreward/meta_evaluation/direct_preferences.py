@@ -25,15 +25,15 @@ _VERDICT = re.compile(r"[\W_]*(?:(a|b)\W+is\W+better|(equal))[\W_]*", re.IGNOREC
 
 
 def directly_preferred(preferences: Sequence[Preference], chat_model: ChatModel) -> tuple[Floats, Floats]:
-    """Ask which candidate of each preference is better; the verdicts as scores for `preference_agreement`.
+    """Ask a language model which candidate of each preference is better, and return its verdicts as scores.
 
     Args:
         preferences: n preferences.
         chat_model: The language model.
 
     Returns:
-        (n,) scores of the first and of the second candidates: 1 for the better, 0 for the other, 0 for both if equal;
-        NaN without a verdict.
+        (n,) scores of the first and of the second candidates, as `preference_agreement` takes them: 1 for the better, 0
+        for the other, 0 for both if equal; NaN without a verdict.
     """
     responses = chat_model.complete([_request(entry) for entry in preferences])
     verdicts = np.array([parse_verdict(response.text) for response in responses]).reshape(-1, 2)

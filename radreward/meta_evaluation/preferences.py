@@ -21,14 +21,14 @@ from radreward.io.validated_rows import (
     read_validated_rows,
     text_field,
 )
-from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
+from radreward.statistics.cluster_bootstrap import ratio_interval, resample_clusters
 from radreward.text.patient_context import CONTEXT_COLUMNS, NO_CONTEXT, PatientContext, parse_context
 
 Floats = NDArray[np.float64]
 PreferredCandidate = Literal["a", "b", "equal", "neither"]
-EQUAL_TOLERANCE = 0.01
+_EQUAL_TOLERANCE = 0.01
 """Largest difference of scores that counts as equal."""
-CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
+_CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
 """Bands of confidence, both ends included."""
 _CONTEXT_TYPES = {"age": pa.float64(), "indication": pa.string()}
 _SCHEMA = pa.schema(
@@ -75,7 +75,7 @@ class PreferenceAgreement:
         confidence: Band of confidence; None for all preferences.
         n: Number of preferences with scores of both candidates, without "neither".
         accuracy: Share of these that hold: the preferred candidate has the higher score (ties count as errors), or the
-            scores of candidates that are "equal" differ by less than `EQUAL_TOLERANCE`.
+            scores of candidates that are "equal" differ by less than `_EQUAL_TOLERANCE`.
         low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
         ties: Number of preferences for one candidate with equal scores.
@@ -110,7 +110,7 @@ def read_preferences(path: str | Path) -> list[Preference]:
     rows = list(read_validated_rows(path, _parse_preference))
     row_numbers: dict[str, int] = {}
     errors = [
-        f"row {number}: field 'id': expected a new id but {entry.id!r} is in row {row_numbers[entry.id]}"
+        f"row {number}: field 'id': Expected a new id but {entry.id!r} is in row {row_numbers[entry.id]}"
         for number, entry in rows
         if row_numbers.setdefault(entry.id, number) != number
     ]
@@ -145,7 +145,7 @@ def preference_agreement(
     [(None, 4, 0.75), ((8, 10), 4, 0.75)]
     """
     numbers: dict[str, int] = {}
-    cluster = np.array([numbers.setdefault(entry.group, len(numbers)) for entry in preferences])
+    cluster = np.array([numbers.setdefault(entry.group, len(numbers)) for entry in preferences], dtype=np.int64)
     counts = resample_clusters(len(numbers), n_resamples, seed)
     confidence = np.array([math.nan if entry.confidence is None else entry.confidence for entry in preferences])
     sign = np.array([{"a": 1, "b": -1}.get(entry.preferred, 0) for entry in preferences])
@@ -153,14 +153,16 @@ def preference_agreement(
     is_judged = is_equal | (sign != 0)
     scored = ~np.isnan(scores_a) & ~np.isnan(scores_b)
     difference = scores_a - scores_b
-    correct = np.where(is_equal, np.abs(difference) < EQUAL_TOLERANCE, np.sign(difference) == sign).astype(np.float64)
+    correct = np.where(is_equal, np.abs(difference) < _EQUAL_TOLERANCE, np.sign(difference) == sign).astype(np.float64)
     agreements = []
-    for band in (None, *CONFIDENCE_BANDS):
+    for band in (None, *_CONFIDENCE_BANDS):
         in_band = (confidence >= band[0]) & (confidence < band[1] + 1) if band else np.ones(len(sign), np.bool_)
         if band and not in_band.any():
             continue
         rows = in_band & scored & is_judged
-        low, high = _accuracy_interval(correct[rows], cluster[rows], counts)
+        sums = np.bincount(cluster[rows], correct[rows], len(numbers)).astype(np.float64)
+        sizes = np.bincount(cluster[rows], minlength=len(numbers)).astype(np.float64)
+        low, high = ratio_interval(sums, sizes, counts)
         agreements.append(
             PreferenceAgreement(
                 confidence=band,
@@ -178,19 +180,6 @@ def preference_agreement(
     return agreements
 
 
-def _accuracy_interval(correct: Floats, cluster: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[float, float]:
-    """Return the bootstrap interval of the mean of `correct`; NaN without rows or resamples."""
-    if not len(correct) or not len(counts):
-        return math.nan, math.nan
-    n_clusters = counts.shape[1]
-    with np.errstate(invalid="ignore"):
-        samples = (counts @ np.bincount(cluster, correct, n_clusters)) / (
-            counts @ np.bincount(cluster, minlength=n_clusters)
-        )
-    low, high = percentile_interval(samples)
-    return float(low), float(high)
-
-
 def _to_row(entry: Preference) -> dict[str, Any]:
     contexts = {
         f"{name}_{side}": value
@@ -204,7 +193,7 @@ def _parse_preference(values: Mapping[str, Any]) -> Preference:
     reference = text_field(values, "reference")
     preferred: Any = values.get("preferred")
     if preferred not in get_args(PreferredCandidate):
-        raise RowError(f"field 'preferred': expected 'a', 'b', 'equal' or 'neither' but got {preferred!r}")
+        raise RowError(f"field 'preferred': Expected 'a', 'b', 'equal' or 'neither' but got {preferred!r}")
     return Preference(
         id=text_field(values, "id", allow_integer=True),
         reference=reference,

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,26 @@ class RatedPair:
     synthetic: bool = False
 
 
+def group_by_reference(rows: Iterable[RatedPair]) -> Iterator[RatedPair]:
+    """Yield the pairs; those with an empty `group` get the id of the first such pair with the same reference."""
+    first_ids: dict[bytes, str] = {}  # by hash of the reference, which takes less memory
+    for row in rows:
+        reference = blake2b(row.reference.encode(), digest_size=16).digest()
+        yield row if row.group else replace(row, group=first_ids.setdefault(reference, row.id))
+
+
+def mean_over_raters(by_rater: Floats) -> Floats:
+    """Return the (n,) means of (R, n) values over the raters with a value; NaN, without a warning, if none has one.
+
+    >>> mean_over_raters(np.array([[1.0, np.nan], [2.0, np.nan]])).tolist()
+    [1.5, nan]
+    """
+    defined = ~np.isnan(by_rater)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.where(defined, by_rater, 0).sum(0) / defined.sum(0)
+    return means
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A number per pair with which scores are compared.
@@ -82,10 +103,7 @@ class Target:
     @property
     def values(self) -> Floats:
         """(n,) mean over the raters with a value; NaN if none has one."""
-        defined = ~np.isnan(self.by_rater)
-        with np.errstate(invalid="ignore"):
-            means: Floats = np.where(defined, self.by_rater, 0).sum(0) / defined.sum(0)
-        return means
+        return mean_over_raters(self.by_rater)
 
 
 class RatedPairs:
@@ -125,9 +143,7 @@ class RatedPairs:
         self.criteria = numbers.tags("errors")
         self.targets = tuple(_with_warnings(target) for target in _build_targets(numbers))
         self._significant_errors = {
-            tag: target.values  # means only: they are no target, so that raters are not compared
-            for tag in self.criteria
-            for target in _error_target(numbers, tag, tag, "significant_errors", tag)
+            tag: mean_over_raters(numbers.by_rater("significant_errors", tag)) for tag in self.criteria
         }
         self.notes = (*notes, *self._warnings())
 
@@ -142,7 +158,7 @@ class RatedPairs:
     def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
         """Return the (n,) mean number of errors of one of `criteria` over raters; NaN without a count."""
         if significant_only:
-            return self._significant_errors.get(criterion, np.full(len(self), np.nan))
+            return self._significant_errors[criterion]
         [target] = (target for target in self.targets if target.name == CRITERION_PREFIX + criterion)
         return target.values
 
@@ -170,7 +186,7 @@ class RatedPairs:
 
 
 class _PairNumbers:
-    """Everything of rated pairs except their texts, collected row by row in a few bytes a pair.
+    """Numbers of rated pairs, collected row by row in a few bytes per pair.
 
     Attributes:
         clusters: Case → number, in order of appearance.
@@ -235,24 +251,22 @@ def _from_json(values: dict[str, Any]) -> RatedPair:
 
 
 def _build_targets(numbers: _PairNumbers) -> Iterator[Target]:
-    yield from _error_target(numbers, "errors", TOTAL_TARGETS["errors"], "errors")
-    title = TOTAL_TARGETS["errors_significant"]
-    yield from _error_target(numbers, "errors_significant", title, "significant_errors")
-    if raters := numbers.raters("ratings"):
-        values, title = numbers.by_rater("ratings"), TOTAL_TARGETS["rating"]
-        yield Target(name="rating", title=title, higher_is_better=True, raters=raters, by_rater=values)
-    for tag in numbers.tags("errors"):
-        title = tag[:1].upper() + tag[1:].replace("_", " ")
-        yield from _error_target(numbers, f"{CRITERION_PREFIX}{tag}", title, "errors", tag)
-
-
-def _error_target(
-    numbers: _PairNumbers, name: str, title: str, field_name: str, tag: str | None = None
-) -> Iterator[Target]:
-    """Yield the target of one criterion, or of all criteria if `tag` is None, unless no rater counted."""
-    if raters := numbers.raters(field_name):
-        values = numbers.by_rater(field_name, tag)
-        yield Target(name=name, title=title, higher_is_better=False, raters=raters, by_rater=values)
+    """Yield the targets over all criteria, then one per criterion, without those that no rater judged."""
+    sources: dict[str, tuple[str, str | None]] = {  # name → field of the pairs and criterion
+        "errors": ("errors", None),
+        "errors_significant": ("significant_errors", None),
+        "rating": ("ratings", None),
+        **{f"{CRITERION_PREFIX}{tag}": ("errors", tag) for tag in numbers.tags("errors")},
+    }
+    for name, (field_name, tag) in sources.items():
+        if raters := numbers.raters(field_name):
+            yield Target(
+                name=name,
+                title=TOTAL_TARGETS[name] if tag is None else tag[:1].upper() + tag[1:].replace("_", " "),
+                higher_is_better=name == "rating",
+                raters=raters,
+                by_rater=numbers.by_rater(field_name, tag),
+            )
 
 
 def _with_warnings(target: Target) -> Target:

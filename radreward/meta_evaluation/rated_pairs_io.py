@@ -8,7 +8,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from radreward.io.validated_rows import (
     read_validated_rows,
     text_field,
 )
-from radreward.meta_evaluation.rated_pairs import MEAN_RATER, Errors, RatedPair, RatedPairs, Ratings
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, Errors, RatedPair, RatedPairs, Ratings, group_by_reference
 from radreward.prompts.parsing import MAX_COUNT
 from radreward.text.patient_context import CONTEXT_COLUMNS, parse_context, unreadable_context
 
@@ -56,17 +55,15 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
     def read() -> Iterator[RatedPair]:
         first_rows: dict[str, int] = {}  # by id
-        groups: dict[bytes, str] = {}  # by hash of the reference
         for number, row in read_validated_rows(path, parse):
             if row.id in first_rows:
                 notes.append(f"id {row.id!r} is in row {first_rows[row.id]} and in row {number}; both are used")
                 row = replace(row, id=f"{row.id}#{number}")
             first_rows[row.id] = number
             numbers.append(number)
-            reference = blake2b(row.reference.encode(), digest_size=16).digest()
-            yield row if row.group else replace(row, group=groups.setdefault(reference, row.id))
+            yield row
 
-    pairs = RatedPairs(read())
+    pairs = RatedPairs(group_by_reference(read()))
     named_rows = ((f"row {number}", row) for number, row in zip(numbers, pairs.rows, strict=True))
     if errors := criteria_mismatches(named_rows):
         raise_row_errors(path, errors)
@@ -124,7 +121,7 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
         for tag, number in counts.items():
             if number > pair.errors.get(rater, {}).get(tag, math.inf):
                 raise RowError(
-                    f"field 'errors_significant': expected at most the number of all errors of {tag!r} "
+                    f"field 'errors_significant': Expected at most the number of all errors of {tag!r} "
                     f"but got {number:g}"
                 )
     return pair
@@ -133,16 +130,16 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
 def _possibly_empty_text(values: Mapping[str, Any], field: str) -> str:
     """Return a text; scorers decide about empty reports."""
     if field not in values:
-        raise RowError(f"field {field!r}: expected a column of this name")
+        raise RowError(f"field {field!r}: Expected a column of this name")
     value = values[field]
     if not isinstance(value, str) or not is_valid_utf8(value):
-        raise RowError(f"field {field!r}: expected a text but got {value!r}")
+        raise RowError(f"field {field!r}: Expected a text but got {value!r}")
     return value
 
 
 def _parse_flag(value: Any) -> bool:
     if value not in (None, True, False):
-        raise RowError(f"field 'synthetic': expected true or false but got {value!r}")
+        raise RowError(f"field 'synthetic': Expected true or false but got {value!r}")
     return bool(value)
 
 
@@ -152,7 +149,7 @@ def _decode_cell(value: Any, field: str) -> Any:
         try:
             return json.loads(value.lower() if field == "synthetic" else value) if value.strip() else None
         except (ValueError, RecursionError) as error:
-            raise RowError(f"field {field!r}: expected a number or JSON but got {value!r}") from error
+            raise RowError(f"field {field!r}: Expected a number or JSON but got {value!r}") from error
     if isinstance(value, list) and value and all(isinstance(entry, tuple) and len(entry) == 2 for entry in value):
         return {key: _decode_cell(entry, field) for key, entry in value}
     return value
@@ -172,12 +169,12 @@ def _parse_errors(value: Any, field: str) -> Errors:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise RowError(f"field {field!r}: expected a mapping from criterion to count, or from rater to such a mapping")
+        raise RowError(f"field {field!r}: Expected a mapping from criterion to count, or from rater to such a mapping")
     value = {key: _decode_cell(entry, field) if isinstance(entry, list) else entry for key, entry in value.items()}
     if any(isinstance(entry, Mapping) for entry in value.values()):
         by_rater = {rater: entry for rater, entry in value.items() if entry is not None}
         if invalid := [entry for entry in by_rater.values() if not isinstance(entry, Mapping)]:
-            raise RowError(f"field {field!r}: expected a mapping for each rater but got {invalid[0]!r}")
+            raise RowError(f"field {field!r}: Expected a mapping for each rater but got {invalid[0]!r}")
     else:
         by_rater = {MEAN_RATER: value} if value else {}
     return {
@@ -196,7 +193,7 @@ def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> flo
     except OverflowError:
         pass  # an integer too large for a float
     expected = "a finite number" if math.isinf(minimum) else f"a number from {minimum:g} to {maximum:,}"
-    raise RowError(f"field {field!r}: expected {expected} but got {value!r}")
+    raise RowError(f"field {field!r}: Expected {expected} but got {value!r}")
 
 
 def criteria_mismatches(rows: Iterable[tuple[str, RatedPair]]) -> list[str]:
@@ -214,7 +211,7 @@ def criteria_mismatches(rows: Iterable[tuple[str, RatedPair]]) -> list[str]:
                 if different := sorted(set(counts) ^ tags):
                     what = "a count" if different[0] in tags else "no count"
                     messages.append(
-                        f"{name}: field {column!r}: expected {what} of {different[0]!r}, as in the rows before; write "
+                        f"{name}: field {column!r}: Expected {what} of {different[0]!r}, as in the rows before; write "
                         "0 for no errors"
                     )
                     break

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.meta_evaluation.benchmark_arrays import BenchmarkArrays
 from radreward.meta_evaluation.preferences import Preference, preference_agreement
-from radreward.meta_evaluation.rated_pairs import CRITERION_PREFIX, RatedPairs, Target
+from radreward.meta_evaluation.rated_pairs import CRITERION_PREFIX, TOTAL_TARGETS, RatedPairs, Target
+from radreward.meta_evaluation.score_cache import to_jsonable
 from radreward.meta_evaluation.scorer_runner import SIGNIFICANT_PREFIX, ScorerRun
 from radreward.meta_evaluation.statistics.correlations import (
     TargetAgreement,
@@ -29,9 +28,44 @@ from radreward.meta_evaluation.statistics.system_level import (
     system_means,
     system_rank_agreement,
 )
+from radreward.statistics.cluster_bootstrap import resample_clusters
 
+RESULTS_FORMAT = 2
+"""Format of `results.json`."""
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
+
+
+class BenchmarkArrays:
+    """Scores and targets of n pairs as arrays, oriented so that higher is better.
+
+    Args:
+        pairs: The rated pairs.
+        scorer_runs: S runs.
+        n_resamples: Bootstrap resamples of cases.
+        seed: Seed of bootstrap and permutations.
+        n_permutations: Maximum number of permutations per comparison of two scorers.
+
+    Attributes:
+        x: (S, n) scores.
+        y: (T, n) targets.
+        resample_counts: (B, G) bootstrap resamples of cases.
+        totals: Indices of the targets over all criteria.
+    """
+
+    def __init__(
+        self, pairs: RatedPairs, scorer_runs: Sequence[ScorerRun], n_resamples: int, seed: int, n_permutations: int
+    ) -> None:
+        self.pairs = pairs
+        self.scorer_runs = scorer_runs
+        self.seed = seed
+        self.n_permutations = n_permutations
+        scores = [run.higher_is_better_totals for run in scorer_runs]
+        values = [target.values if target.higher_is_better else -target.values for target in pairs.targets]
+        self.x = np.array(scores).reshape(len(scores), len(pairs))
+        self.y = np.array(values).reshape(len(values), len(pairs))
+        self.resample_counts = resample_clusters(pairs.num_clusters, n_resamples, seed)
+        self.totals = [index for index, target in enumerate(pairs.targets) if target.name in TOTAL_TARGETS]
 
 
 class _TargetBlock(NamedTuple):
@@ -46,24 +80,24 @@ class _TargetBlock(NamedTuple):
     """(S,) True if the scores are those of a criterion."""
 
 
-def agreement_rows(arrays: BenchmarkArrays) -> Rows:
+def _agreement_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the agreement of each scorer with each target: pooled, within systems, and in each system.
 
     For a target of one criterion, a scorer's score for this criterion is used if it has one, otherwise its total.
     """
     blocks = list(_target_blocks(arrays))
-    clusters, counts = arrays.cluster_ids, arrays.resample_counts
+    clusters, counts = arrays.pairs.cluster_ids, arrays.resample_counts
     rows = []
     for block in blocks:
         rows += _scope_rows(arrays, "pooled", block, correlate_all(block.x, block.y, clusters, counts))
     if len(arrays.pairs.systems) < 2:
         return rows
     for block in blocks:
-        agreements = correlate_within_systems(block.x, block.y, clusters, arrays.system_ids, counts)
+        agreements = correlate_within_systems(block.x, block.y, clusters, arrays.pairs.system_ids, counts)
         rows += _scope_rows(arrays, "within", block, agreements)
     totals = blocks[0]
     for index, name in enumerate(arrays.pairs.systems):
-        selected = arrays.system_ids == index
+        selected = arrays.pairs.system_ids == index
         present, cluster = np.unique(clusters[selected], return_inverse=True)
         agreements = correlate_all(totals.x[:, selected], totals.y[:, selected], cluster, counts[:, present])
         rows += _scope_rows(arrays, f"system:{name}", totals, agreements)
@@ -72,9 +106,9 @@ def agreement_rows(arrays: BenchmarkArrays) -> Rows:
 
 def _target_blocks(arrays: BenchmarkArrays) -> Iterator[_TargetBlock]:
     """Yield the targets over all criteria, then one block per criterion."""
-    totals = arrays.total_indices()
+    totals = arrays.totals
     yield _TargetBlock(totals, arrays.x, arrays.y[totals], [False] * len(arrays.scorer_runs))
-    for index, target in enumerate(arrays.targets):
+    for index, target in enumerate(arrays.pairs.targets):
         if index not in totals:
             tag = target.name.removeprefix(CRITERION_PREFIX)
             scores = [run.criterion_scores(tag) for run in arrays.scorer_runs]
@@ -89,35 +123,35 @@ def _scope_rows(
     return [
         {
             "scorer": run.name,
-            "target": arrays.targets[index].name,
+            "target": arrays.pairs.targets[index].name,
             "scope": scope,
             "score_source": "criterion" if uses_criterion else "total",
-            **_to_row(agreement),
+            **to_jsonable(agreement),
         }
         for run, uses_criterion, by_target in zip(arrays.scorer_runs, block.uses_criterion, agreements, strict=True)
         for index, agreement in zip(block.targets, by_target, strict=True)
     ]
 
 
-def inter_rater_rows(arrays: BenchmarkArrays) -> Rows:
+def _inter_rater_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the agreement of raters with each other, by target."""
     return [
-        {"target": target.name, **_to_row(agreement)}
-        for target in arrays.targets
+        {"target": target.name, **to_jsonable(agreement)}
+        for target in arrays.pairs.targets
         for agreement in inter_rater_agreement(target.by_rater, target.raters)
     ]
 
 
-def comparison_rows(arrays: BenchmarkArrays) -> Rows:
+def _comparison_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the comparisons of every two scorers, on the targets over all criteria."""
-    totals = arrays.total_indices()
+    totals = arrays.totals
     comparisons = compare_scorers(
-        arrays.x, arrays.y[totals], arrays.cluster_ids, arrays.resample_counts, arrays.seed, arrays.n_permutations
+        arrays.x, arrays.y[totals], arrays.pairs.cluster_ids, arrays.resample_counts, arrays.seed, arrays.n_permutations
     )
     return [
         {
-            **_to_row(comparison),
-            "target": arrays.targets[totals[comparison.target]].name,
+            **to_jsonable(comparison),
+            "target": arrays.pairs.targets[totals[comparison.target]].name,
             "scorer_a": arrays.scorer_runs[comparison.scorer_a].name,
             "scorer_b": arrays.scorer_runs[comparison.scorer_b].name,
         }
@@ -131,53 +165,54 @@ def scorer_correlations(arrays: BenchmarkArrays) -> dict[str, Any]:
     return {"names": [run.name for run in arrays.scorer_runs], "tau_b": matrix}
 
 
-def system_mean_rows(arrays: BenchmarkArrays) -> Rows:
+def _system_mean_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the mean of each system by each scorer, in the scorer's own direction."""
-    systems = arrays.cluster_ids, arrays.system_ids, arrays.pairs.systems, arrays.resample_counts
+    systems = arrays.pairs.cluster_ids, arrays.pairs.system_ids, arrays.pairs.systems, arrays.resample_counts
     return [
-        {"scorer": run.name, **_to_row(mean)}
+        {"scorer": run.name, **to_jsonable(mean)}
         for run in arrays.scorer_runs
         for mean in system_means(run.totals, *systems)
     ]
 
 
-def system_difference_rows(arrays: BenchmarkArrays) -> Rows:
+def _system_difference_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the differences of every two systems by each scorer, in the scorer's own direction."""
-    systems = arrays.cluster_ids, arrays.system_ids, arrays.pairs.systems, arrays.resample_counts
+    systems = arrays.pairs.cluster_ids, arrays.pairs.system_ids, arrays.pairs.systems, arrays.resample_counts
     return [
-        {"scorer": run.name, **_to_row(difference)}
+        {"scorer": run.name, **to_jsonable(difference)}
         for run in arrays.scorer_runs
         for difference in system_differences(run.totals, *systems, arrays.seed)
     ]
 
 
-def system_rank_rows(arrays: BenchmarkArrays) -> Rows:
+def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the rank correlation of systems ordered by scorers and by raters."""
     if len(arrays.pairs.systems) < 2:
         return []
 
+    pairs, no_resamples = arrays.pairs, arrays.resample_counts[:0]
+
     def means(values: Floats) -> Floats:
-        no_resamples = arrays.resample_counts[:0]
-        entries = system_means(values, arrays.cluster_ids, arrays.system_ids, arrays.pairs.systems, no_resamples)
+        entries = system_means(values, pairs.cluster_ids, pairs.system_ids, pairs.systems, no_resamples)
         return np.array([entry.mean for entry in entries])
 
     rows: Rows = []
     for run, scores in zip(arrays.scorer_runs, arrays.x, strict=True):
-        for target, values in zip(arrays.targets, arrays.y, strict=True):
+        for target, values in zip(arrays.pairs.targets, arrays.y, strict=True):
             common = np.where(np.isnan(scores) | np.isnan(values), np.nan, 1.0)  # both means use the same pairs
             tau, n_systems = system_rank_agreement(means(scores * common), means(values * common))
             rows.append({"scorer": run.name, "target": target.name, "tau_b": finite_or_none(tau), "n": n_systems})
     return rows
 
 
-def count_agreement_rows(arrays: BenchmarkArrays) -> Rows:
+def _count_agreement_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the agreement of the scorers' error counts with the mean rater, per criterion and in total."""
     rows: Rows = []
     for run in arrays.scorer_runs:
         for criterion, target, predicted in _paired_counts(arrays.pairs, run):
             agreement = count_agreement(predicted, target)
             if agreement.n:
-                rows.append({"scorer": run.name, "criterion": criterion, **_to_row(agreement)})
+                rows.append({"scorer": run.name, "criterion": criterion, **to_jsonable(agreement)})
     return rows
 
 
@@ -194,22 +229,23 @@ def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Flo
                 yield total, target.values, np.sum(list(counted.values()), 0)
 
 
-def error_detection_rows(arrays: BenchmarkArrays) -> Rows:
+def _error_detection_rows(arrays: BenchmarkArrays) -> Rows:
     """Return the area under the ROC curve of each scorer for each target that counts errors.
 
-    For a criterion, a scorer's score for it is used if it has one, as in `agreement_rows`.
+    For a criterion, a scorer's score for it is used if it has one, as in `_agreement_rows`.
     """
-    rows: Rows = []
-    for block in _target_blocks(arrays):
-        for index, y in zip(block.targets, block.y, strict=True):
-            target = arrays.targets[index]
-            for run, x, uses_criterion in zip(arrays.scorer_runs, block.x, block.uses_criterion, strict=True):
-                if not target.higher_is_better:
-                    detection = error_detection(x, -y, arrays.cluster_ids, arrays.resample_counts)
-                    source = "criterion" if uses_criterion else "total"
-                    entry = {"scorer": run.name, "target": target.name, "score_source": source}
-                    rows.append({**entry, **_to_row(detection)})
-    return rows
+    return [
+        {
+            "scorer": run.name,
+            "target": arrays.pairs.targets[index].name,
+            "score_source": "criterion" if uses_criterion else "total",
+            **to_jsonable(error_detection(x, -y, arrays.pairs.cluster_ids, arrays.resample_counts)),
+        }
+        for block in _target_blocks(arrays)
+        for index, y in zip(block.targets, block.y, strict=True)
+        if not arrays.pairs.targets[index].higher_is_better
+        for run, x, uses_criterion in zip(arrays.scorer_runs, block.x, block.uses_criterion, strict=True)
+    ]
 
 
 def preference_rows(
@@ -227,20 +263,20 @@ def preference_rows(
     for name, (scores_a, scores_b) in scores.items():
         for agreement in preference_agreement(preferences, scores_a, scores_b, n_resamples, seed):
             confidence = "all" if agreement.confidence is None else list(agreement.confidence)
-            rows.append({"scorer": name, **_to_row(agreement), "confidence": confidence})
+            rows.append({"scorer": name, **to_jsonable(agreement), "confidence": confidence})
     return rows
 
 
 SECTIONS: dict[str, Callable[[BenchmarkArrays], Any]] = {
-    "agreement": agreement_rows,
-    "inter_rater": inter_rater_rows,
-    "scorer_comparisons": comparison_rows,
+    "agreement": _agreement_rows,
+    "inter_rater": _inter_rater_rows,
+    "scorer_comparisons": _comparison_rows,
     "scorer_correlations": scorer_correlations,
-    "system_means": system_mean_rows,
-    "system_differences": system_difference_rows,
-    "system_rank_agreement": system_rank_rows,
-    "count_agreement": count_agreement_rows,
-    "error_detection": error_detection_rows,
+    "system_means": _system_mean_rows,
+    "system_differences": _system_difference_rows,
+    "system_rank_agreement": _system_rank_rows,
+    "count_agreement": _count_agreement_rows,
+    "error_detection": _error_detection_rows,
 }
 """Name of each section of the results → function that computes it."""
 
@@ -275,14 +311,3 @@ def scorer_row(run: ScorerRun) -> dict[str, Any]:
 def finite_or_none(value: float) -> float | None:
     """Return a float, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None
-
-
-def _to_row(record: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON values."""
-    return {name: _to_plain(value) for name, value in asdict(record).items()}
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _to_plain(entry) for name, entry in value._asdict().items()}
-    return finite_or_none(value) if isinstance(value, float) else value

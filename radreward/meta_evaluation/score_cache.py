@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.io.cache import SQLiteCache
+from radreward.scorers.base import SCORED_STATUSES
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.types import Scores
+
+_READ_SIZE = 1_024
+"""Scores that are read together."""
 
 
 class ScoredTexts(NamedTuple):
@@ -34,9 +40,58 @@ class CachedScore:
 
 
 def pair_key(reference: str, candidate: str, context: PatientContext = NO_CONTEXT) -> str:
-    """Return a hash of a pair of texts, and of what is known of the patient."""
+    """Return a hash of a pair of texts and of the patient's context."""
     values = [reference, candidate, *(context if context != NO_CONTEXT else ())]
     return blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
+
+
+def cached_scores(scores: Scores, number: int) -> list[CachedScore]:
+    """Return the result for each pair; a score that is not finite becomes a status.
+
+    Args:
+        scores: Scores of a scorer, which may be user code.
+        number: Number of pairs.
+
+    Raises:
+        ValueError: If the scorer gave another number of totals or statuses.
+    """
+    for what, values in (("totals", scores.total), ("statuses", scores.status)):
+        if len(values) != number:
+            raise ValueError(f"Expected {number} {what}, one for each pair, but got {len(values)}.")
+    results = []
+    for index, (total, status) in enumerate(zip(scores.total.double().tolist(), scores.status, strict=True)):
+        if not math.isfinite(total) and status in SCORED_STATUSES:
+            status = f"Expected a finite score but got {total}"
+        sub_scores, error_counts = (
+            None if values is None or not values[index].isfinite().any() else to_jsonable(values[index].tolist())
+            for values in (scores.sub_scores, scores.error_counts)
+        )
+        results.append(
+            CachedScore(
+                total=to_jsonable(total),
+                quality=None if scores.quality is None else to_jsonable(float(scores.quality[index])),
+                status=status,
+                sub_scores=sub_scores,
+                error_counts=error_counts,
+                evidence=None if scores.evidence is None else to_jsonable(scores.evidence[index]),
+            )
+        )
+    return results
+
+
+def to_jsonable(value: Any) -> Any:
+    """Return evidence as JSON values: records as mappings, numbers that are not finite as null, the rest as text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): to_jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_jsonable(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 class ScoreCache:
@@ -65,6 +120,13 @@ class ScoreCache:
         prefix = f"{self._fingerprint}:"
         values = self._cache.get(dict.fromkeys(prefix + key for key in keys))
         return {key.removeprefix(prefix): CachedScore(**json.loads(value)) for key, value in values.items()}
+
+    def read(self, keys: Sequence[str]) -> Iterator[CachedScore | None]:
+        """Yield the score of each key in order, None if there is none; a few are in memory at a time."""
+        for start in range(0, len(keys), _READ_SIZE):
+            part = keys[start : start + _READ_SIZE]
+            scores = self.get(part)
+            yield from map(scores.get, part)
 
     def put(self, scores: Mapping[str, CachedScore]) -> None:
         """Store scores; they survive a kill after this returns."""

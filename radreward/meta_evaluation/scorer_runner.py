@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, ScoredTexts, pair_key
+from radreward.meta_evaluation.score_cache import ScoreCache, ScoredTexts, cached_scores, pair_key
 from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.scoring.pairs import Pairs, score_pairs
 
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
@@ -24,9 +25,8 @@ CHUNK_SIZE = 128
 """Pairs scored together; an interrupted run loses at most one chunk."""
 SCORES_FILE = "scores.sqlite"
 """Name of the cache in the output folder of a benchmark."""
-QUALITY_SUFFIX = ":quality"
+_QUALITY_SUFFIX = ":quality"
 """End of the name of a run whose totals are the quality."""
-_READ_SIZE = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class ScorerRun:
     @property
     def is_quality(self) -> bool:
         """True if the totals are the quality."""
-        return self.name.endswith(QUALITY_SUFFIX)
+        return self.name.endswith(_QUALITY_SUFFIX)
 
     def outputs(self) -> list[ScorerRun]:
         """Return this run, and if there is a quality, the same with the quality as totals."""
@@ -80,7 +80,7 @@ class ScorerRun:
             return [self]
         quality = replace(
             self,
-            name=self.name + QUALITY_SUFFIX,
+            name=self.name + _QUALITY_SUFFIX,
             title=f"{self.title}, quality",
             higher_is_better=True,
             total_range=(0.0, 1.0),
@@ -121,7 +121,7 @@ class ScorerRun:
         return None if errors is None else -errors
 
 
-def score_pairs(
+def run_scorer(
     name: str,
     load: Callable[[], Scorer],
     read_texts: Callable[[], Iterator[ScoredTexts]],
@@ -182,73 +182,22 @@ def score_pairs(
     )
 
 
-def to_jsonable(value: Any) -> Any:
-    """Return evidence as JSON values: records as mappings, numbers that are not finite as null, the rest as text."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {str(key): to_jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_jsonable(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
-
-
-def _cached_scores(cache: ScoreCache, keys: Sequence[str]) -> Iterator[tuple[str, CachedScore | None]]:
-    """Yield each key with its score, None if there is none, a batch in memory at a time."""
-    for start in range(0, len(keys), _READ_SIZE):
-        batch = keys[start : start + _READ_SIZE]
-        scores = cache.get(batch)
-        yield from ((key, scores.get(key)) for key in batch)
-
-
 def _scored_keys(scorer: Scorer, cache: ScoreCache, keys: Sequence[str]) -> set[str]:
     return {
         key
-        for key, score in _cached_scores(cache, keys)
+        for key, score in zip(keys, cache.read(keys), strict=True)
         if score and score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
     }
 
 
-def _score_missing(scorer: Scorer, pairs: Mapping[str, ScoredTexts], scored: set[str], cache: ScoreCache) -> None:
+def _score_missing(scorer: Scorer, chunk: Mapping[str, ScoredTexts], scored: set[str], cache: ScoreCache) -> None:
     """Score and cache the pairs whose keys are not in `scored`, and add their keys."""
-    missing = {key: pair for key, pair in pairs.items() if key not in scored}
+    missing = {key: texts for key, texts in chunk.items() if key not in scored}
     if missing:
-        scores = dict(zip(missing, _score_chunk(scorer, list(missing.values())), strict=True))
-        cache.put(scores)
-        scored |= {key for key, score in scores.items() if score.status in SCORED_STATUSES}
-
-
-def _score_chunk(scorer: Scorer, pairs: Sequence[ScoredTexts]) -> list[CachedScore]:
-    references, candidates, contexts = zip(*pairs, strict=True)
-    scores = scorer.score(references, candidates, *([contexts] if scorer.uses_context else []))
-    for what, values in (("totals", scores.total), ("statuses", scores.status)):
-        if len(values) != len(pairs):
-            raise ValueError(f"Expected {len(pairs)} {what}, one for each pair, but got {len(values)}.")
-    rows = []
-    for index, (total, status) in enumerate(zip(scores.total.double().tolist(), scores.status, strict=True)):
-        finite = math.isfinite(total)
-        if not finite and status in SCORED_STATUSES:
-            status = f"expected a finite score but got {total}"
-        sub_scores, error_counts = (
-            None if values is None else _finite_or_none(values[index].tolist())
-            for values in (scores.sub_scores, scores.error_counts)
-        )
-        quality = math.nan if scores.quality is None else float(scores.quality[index])
-        rows.append(
-            CachedScore(
-                total=total if finite else None,
-                quality=quality if math.isfinite(quality) else None,
-                status=status,
-                sub_scores=sub_scores,
-                error_counts=error_counts,
-                evidence=None if scores.evidence is None else to_jsonable(scores.evidence[index]),
-            )
-        )
-    return rows
+        scores = score_pairs(scorer, Pairs(*zip(*missing.values(), strict=True)))
+        results = dict(zip(missing, cached_scores(scores, len(missing)), strict=True))
+        cache.put(results)
+        scored |= {key for key, result in results.items() if result.status in SCORED_STATUSES}
 
 
 def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Sequence[str]) -> tuple[int, dict[str, Any]]:
@@ -260,7 +209,7 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
         np.full(shape, np.nan) for shape in (n, n, (n, len(sub_names)), (n, len(criteria)))
     )
     reasons: Counter[str] = Counter()
-    for row, (_, score) in enumerate(_cached_scores(cache, keys) if cache else ()):
+    for row, score in enumerate(cache.read(keys) if cache else ()):
         if score is None:
             continue
         num_tried += 1
@@ -284,11 +233,6 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
         "qualities": qualities if has_quality else None,
         "unscored_reasons": dict(reasons),
     }
-
-
-def _finite_or_none(values: Sequence[float]) -> list[float | None] | None:
-    finite = [value if math.isfinite(value) else None for value in values]
-    return None if all(value is None for value in finite) else finite
 
 
 def _one_line_error(error: Exception) -> str:

@@ -34,8 +34,8 @@ class RankCorrelation(SubScoreMetric):
         """Add a batch.
 
         Args:
-            preds: (n, N) predicted quality, or (n,) totals without tags.
-            target: Target quality of the same shape.
+            preds: (n, N) rewards, or (n,) totals without tags.
+            target: Target rewards of the same shape.
             group: Unused; accepted so that all validation metrics take the same arguments.
         """
         preds, target = self._with_total(preds, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -77,7 +78,7 @@ def _auc(scores: np.ndarray, has_error: np.ndarray) -> float:
 
 
 def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """Count the pairs of each group that the predictions order like the targets, and the pairs with different targets.
+    """Count concordant pairs, ordered alike by predictions and targets, and pairs with different targets, per group.
 
     Pairs with equal predictions, or a NaN among them, are not concordant.
 
@@ -116,6 +117,38 @@ def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tupl
         concordant.index_add_(0, rows, (pred_sign * target_sign > 0).long())
         comparable.index_add_(0, rows, (target_sign != 0).long())
     return concordant, comparable
+
+
+def cohen_kappa(counts: Tensor, weights: Literal["linear", "quadratic"] | None = None) -> Tensor:
+    """Return Cohen's κ of a confusion matrix: 1 - Σ w·observed / Σ w·expected, with disagreement weights w.
+
+    For classes at positions i and j, w is 0 if i = j, else 1 (None), ``|i - j|`` (linear) or (i - j)² (quadratic)
+    (Cohen, 1960 and 1968). Expected counts are those of independent raters with the same marginals.
+
+    Args:
+        counts: (K, K) confusion matrix, such as torchmetrics' `multiclass_confusion_matrix`. scikit-learn's κ takes
+            classes instead, so that all of them would have to be in memory.
+        weights: Disagreement weights.
+
+    Returns:
+        () float64, at most 1; NaN if both raters use the same single class, or the matrix is empty.
+
+    Raises:
+        ValueError: If the matrix is not square, or `weights` is unknown.
+
+    >>> cohen_kappa(torch.tensor([[20, 5], [10, 15]]))
+    tensor(0.4000, dtype=torch.float64)
+    """
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+        raise ValueError(f"Expected a (K, K) confusion matrix but got {tuple(counts.shape)}.")
+    if weights not in (None, "linear", "quadratic"):
+        raise ValueError(f"Expected `weights` to be linear, quadratic or None but got {weights!r}.")
+    observed = counts.double()
+    position = torch.arange(len(observed), dtype=torch.float64, device=observed.device)
+    distance = (position[:, None] - position).abs()
+    disagreement = {None: distance.sign(), "linear": distance, "quadratic": distance**2}[weights]
+    expected = observed.sum(1)[:, None] * observed.sum(0) / observed.sum()
+    return 1 - (disagreement * observed).sum() / (disagreement * expected).sum()
 
 
 def _columnwise(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tensor, target: Tensor) -> Tensor:

@@ -36,8 +36,8 @@ class PairwiseAccuracy(SubScoreMetric):
         """Count the pairs of a batch.
 
         Args:
-            preds: (n, N) predicted quality, or (n,) totals without tags.
-            target: Target quality of the same shape.
+            preds: (n, N) rewards, or (n,) totals without tags.
+            target: Target rewards of the same shape.
             group: (n,) reference index.
         """
         concordant, comparable = functional.count_concordant_pairs(*self._with_total(preds, target), group)

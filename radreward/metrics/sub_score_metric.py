@@ -11,7 +11,7 @@ from torchmetrics import Metric
 
 
 class SubScoreMetric(Metric):
-    """A metric of predictions against targets for every criterion and for their total, the sum over criteria.
+    """A metric of predictions against targets, per criterion and for the total over criteria.
 
     Args:
         tags: Criteria in order, see `Criteria.tags`; results are named after them. Without tags, `update` takes (n,)

@@ -5,34 +5,37 @@ from typing import TYPE_CHECKING
 from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from radreward.models.attention import check_length
     from radreward.models.backbone import Backbone
     from radreward.models.calibration import Calibration
+    from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
     from radreward.models.heads import MultiRewardHead
     from radreward.models.lora import LoRA
     from radreward.models.pooling import POOLINGS, Pooling
-    from radreward.models.reward_artifact import (
-        RewardModelArtifact,
-        load_initial_weights,
-        load_reward_model,
-        save_reward_model,
-    )
-    from radreward.models.reward_model import PackingError, RewardModel, check_packing
+    from radreward.models.reward_artifact import RewardModelArtifact, load_reward_model, save_reward_model
+    from radreward.models.reward_model import EvidenceRewardModel, PooledRewardModel, RewardModel, build_reward_model
+    from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams
+    from radreward.models.transformers_engine import TransformersEngine
+    from radreward.models.vllm_engine import VLLMEngine
 
 __all__ = [
-    "CONFIG",
-    "POOLINGS",
     "Backbone",
     "Calibration",
+    "Completion",
+    "EvidenceRewardModel",
+    "GenerativeEvaluator",
     "LoRA",
     "MultiRewardHead",
-    "PackingError",
+    "POOLINGS",
+    "PooledRewardModel",
     "Pooling",
     "RewardModel",
     "RewardModelArtifact",
-    "check_length",
-    "check_packing",
-    "load_initial_weights",
+    "RolloutEngine",
+    "SamplingParams",
+    "TransformersEngine",
+    "VLLMEngine",
+    "build_reward_model",
+    "load_generative_evaluator",
     "load_reward_model",
     "save_reward_model",
 ]

@@ -1,4 +1,4 @@
-"""Inputs of transformers models with which each token attends to its own node and the node's ancestors only."""
+"""Inputs of transformers models for tree attention: a token attends to its own node and that node's ancestors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 ENCODER_TYPES = frozenset({"bert", "camembert", "electra", "roberta", "xlm-roberta"})
-OFFSET_POSITION_TYPES = frozenset({"camembert", "roberta", "xlm-roberta"})
+_OFFSET_POSITION_TYPES = frozenset({"camembert", "roberta", "xlm-roberta"})
 """Encoders whose positions start after the padding index."""
 DECODER_TYPES = frozenset(
     {"cohere", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "granite", "llama", "mistral", "olmo2", "opt"}
     | {"phi", "phi3", "qwen2", "qwen3", "smollm3", "starcoder2"}
 )
 """Decoders that give the same hidden states for a tree of nodes as for separate rows."""
-ATTENTION_NAME = "radreward_node"
-"""Name of `layout_attention` in transformers."""
+_ATTENTION_NAME = "radreward_node"
+"""Name of `_layout_attention` in transformers."""
 
 
 def is_encoder(config: BackboneConfig) -> bool:
@@ -42,7 +42,7 @@ def is_encoder(config: BackboneConfig) -> bool:
 
 def position_offset(config: BackboneConfig) -> int:
     """Return the position of the first token."""
-    return int(config.pad_token_id) + 1 if config.model_type in OFFSET_POSITION_TYPES else 0
+    return int(config.pad_token_id) + 1 if config.model_type in _OFFSET_POSITION_TYPES else 0
 
 
 def check_length(config: BackboneConfig, length: int) -> None:
@@ -71,7 +71,7 @@ def packed_inputs(model: Any, packed: PackedBatch) -> dict[str, Any]:
     The row has no padding and no mask; `node_layout` replaces it. Without a layout, the model computes ordinary rows.
 
     Args:
-        model: The model, with or without adapters; its attention becomes `layout_attention`.
+        model: The model, with or without adapters; its attention becomes `_layout_attention`.
         packed: Tokens on the model's device.
 
     Raises:
@@ -79,7 +79,7 @@ def packed_inputs(model: Any, packed: PackedBatch) -> dict[str, Any]:
     """
     config = model.config
     causal = not is_encoder(config)
-    if getattr(config, "_attn_implementation", ATTENTION_NAME) != ATTENTION_NAME:
+    if getattr(config, "_attn_implementation", _ATTENTION_NAME) != _ATTENTION_NAME:
         enable_node_attention(model)
     inputs: dict[str, Any] = {
         "input_ids": packed.input_ids.unsqueeze(0),
@@ -95,12 +95,12 @@ def enable_node_attention(model: Any) -> None:
     from transformers import AttentionInterface, AttentionMaskInterface  # slow to import
     from transformers.masking_utils import eager_mask
 
-    AttentionInterface.register(ATTENTION_NAME, layout_attention)
-    AttentionMaskInterface.register(ATTENTION_NAME, eager_mask)
-    model.set_attn_implementation(ATTENTION_NAME)
+    AttentionInterface.register(_ATTENTION_NAME, _layout_attention)
+    AttentionMaskInterface.register(_ATTENTION_NAME, eager_mask)
+    model.set_attn_implementation(_ATTENTION_NAME)
 
 
-def layout_attention(
+def _layout_attention(
     module: nn.Module,
     query: Tensor,
     key: Tensor,

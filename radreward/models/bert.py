@@ -86,7 +86,7 @@ class BertEncoder(nn.Module):
                 "LayerNorm": nn.LayerNorm(size, config.layer_norm_eps),
             }
         )
-        layers = nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))
+        layers = nn.ModuleList(_BertLayer(config) for _ in range(config.num_hidden_layers))
         self.encoder = nn.ModuleDict({"layer": layers})
 
     @classmethod
@@ -144,7 +144,7 @@ class BertEncoder(nn.Module):
         return BertOutput(states, tuple(all_states) if output_hidden_states else None)
 
 
-class BertLayer(nn.Module):
+class _BertLayer(nn.Module):
     """Self-attention and feed-forward network, each added to its input and normalized."""
 
     def __init__(self, config: BertSizes) -> None:

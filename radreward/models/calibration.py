@@ -1,4 +1,4 @@
-"""Calibration of a model's outputs to expected values: rewards to numbers of errors, findings to their weights."""
+"""Calibration of a model's outputs: rewards to expected error counts, findings to expected weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from radreward.criteria import finding_quality
 from radreward.errors import InputError
 
-MAX_KNOTS = 64
+_MAX_KNOTS = 64
 
 
 class Calibration:
@@ -100,11 +100,11 @@ def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
     Returns:
         Curves over the negative outputs, because a `Calibration` decreases; None if every row is unknown.
     """
-    known = target.isfinite().all(1)
-    if not known.any():
+    finite = target.isfinite().all(1)
+    if not finite.any():
         return None
-    matched, wrong = -predicted[known].double().numpy().T
-    matched_weight, wrong_weight = target[known].double().numpy().T
+    matched, wrong = -predicted[finite].double().numpy().T
+    matched_weight, wrong_weight = target[finite].double().numpy().T
     wrong_curve = _zero_where_unlikely(_fit_curve(wrong, wrong_weight), wrong, wrong_weight > 0)
     return Calibration([_fit_curve(matched, matched_weight), wrong_curve])
 
@@ -125,8 +125,8 @@ def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, flo
 
     fitted = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(rewards, errors)
     x, y = fitted.X_thresholds_, fitted.y_thresholds_
-    if len(x) > MAX_KNOTS:  # the first, the last and evenly many between
-        selected = np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).round().astype(int))
+    if len(x) > _MAX_KNOTS:  # the first, the last and evenly many between
+        selected = np.unique(np.linspace(0, len(x) - 1, _MAX_KNOTS).round().astype(int))
         x, y = x[selected], y[selected]
     x = np.round(x, 6)  # as saved, so that a reloaded model predicts the same counts
     distinct = np.concatenate([[True], np.diff(x) > 0])

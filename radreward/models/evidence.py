@@ -1,4 +1,4 @@
-"""Evidence per token: how much of each error every token of the two reports shows."""
+"""Evidence of each error, per token of both reports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.models.pooling import Pooling, node_spans
-from radreward.types import PackedBatch
+from radreward.models.pooling import TokenSpans, node_spans
+from radreward.types import PackedBatch, Side
 
 WINDOW = 9
 """Number of tokens that share evidence: about one statement."""
-INITIAL_BIAS = -3.0
+_INITIAL_BIAS = -3.0
 """Evidence is near 0 at the start of training: most statements of most candidates are right."""
 
 MIN_SUPPORT = 0.1
@@ -36,8 +36,19 @@ class TokenEvidence(NamedTuple):
         return TokenEvidence(*(part[index, :size].cpu() for part in self))
 
 
+class PairEvidence(NamedTuple):
+    """Evidence of both reports of C pairs."""
+
+    candidate: TokenEvidence
+    reference: TokenEvidence
+
+    def row(self, index: int) -> dict[Side, TokenEvidence]:
+        """Return the evidence of one pair by side, see `TokenEvidence.row`."""
+        return {Side.CANDIDATE: self.candidate.row(index), Side.REFERENCE: self.reference.row(index)}
+
+
 def concentrated(wrong: Tensor, errors: Tensor) -> Tensor:
-    """Return the wrong weight of tokens at which something shows: w·s / (s + 0.1) with s = max(w, e).
+    """Concentrate the wrong weight on tokens with evidence: w·s / (s + 0.1) with s = max(w, e).
 
     Small evidence at many tokens without an error would add up to a finding that is wrong. A name that is too vague is
     wrong without an error that criteria count, so that the wrong weight supports itself.
@@ -53,8 +64,8 @@ def concentrated(wrong: Tensor, errors: Tensor) -> Tensor:
     return wrong * support / (support + MIN_SUPPORT)
 
 
-class EvidencePooling(Pooling):
-    """Sum over tokens of evidence that is never negative: a statement without an error cannot hide one elsewhere.
+class TokenComparison(nn.Module):
+    """Non-negative evidence per token, so that a correct statement cannot offset an error elsewhere.
 
     Each token x of one side is aligned with y = Σ_t softmax_t(e^τ cos(k_x, k_t)) v_t on the other side, by keys k that
     differ from the compared values v, in several heads. A layer compares [v_x, y, |v_x - y|, v_x·y]; a convolution over
@@ -73,8 +84,8 @@ class EvidencePooling(Pooling):
     """
 
     def __init__(self, hidden_size: int, output_size: int, comparison_size: int = 96, heads: int = 4) -> None:
-        super().__init__(hidden_size)
-        self.output_size, self.heads = output_size, heads
+        super().__init__()
+        self.heads = heads
         self.key = nn.Linear(hidden_size, comparison_size)
         self.value = nn.Linear(hidden_size, comparison_size)
         self.log_sharpness = nn.Parameter(torch.full((heads, 1, 1), 2.5))
@@ -87,36 +98,28 @@ class EvidencePooling(Pooling):
         self.reference_evidence = nn.Linear(comparison_size, output_size)
         for layer in (self.candidate_evidence, self.reference_evidence):
             nn.init.normal_(layer.weight, std=0.05)
-            nn.init.constant_(layer.bias, INITIAL_BIAS)
+            nn.init.constant_(layer.bias, _INITIAL_BIAS)
 
-    def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
-        """See `Pooling.forward`."""
-        candidate, reference = self.locate(hidden, packed)
-        return candidate.values.sum(1) + reference.values.sum(1)
-
-    def locate(self, hidden: Tensor, packed: PackedBatch) -> tuple[TokenEvidence, TokenEvidence]:
+    def forward(self, hidden: Tensor, packed: PackedBatch) -> PairEvidence:
         """Return the evidence of the tokens of candidates and of their references, from (T, H) hidden states.
 
         The evidence of a window is given to the token at which it is largest, so that none is given to a neighbouring
         statement.
         """
-        candidate, reference = self._compare_sides(hidden, packed)
-        return _located(candidate), _located(reference)
-
-    def _compare_sides(self, hidden: Tensor, packed: PackedBatch) -> tuple[_ComparedSide, _ComparedSide]:
         nodes = packed.candidate_nodes
-        candidate, reference = node_spans(packed, nodes), node_spans(packed, packed.parent_ids[nodes])
-        ours, theirs = (
-            _ProjectedSide(self.key(states), self.value(states), spans.mask)
-            for spans in (candidate, reference)
-            for states in [spans.gather(hidden)]
-        )
-        return self._compare(ours, theirs, self.candidate_evidence), self._compare(
-            theirs, ours, self.reference_evidence
+        candidate = self._project(hidden, node_spans(packed, nodes))
+        reference = self._project(hidden, node_spans(packed, packed.parent_ids[nodes]))
+        return PairEvidence(
+            self._compare(candidate, reference, self.candidate_evidence),
+            self._compare(reference, candidate, self.reference_evidence),
         )
 
-    def _compare(self, own: _ProjectedSide, other: _ProjectedSide, output: nn.Linear) -> _ComparedSide:
-        """Return the outputs of one side's tokens, compared with the other side's and joined with their neighbours."""
+    def _project(self, hidden: Tensor, spans: TokenSpans) -> _ProjectedSide:
+        states = spans.gather(hidden)
+        return _ProjectedSide(self.key(states), self.value(states), spans.mask)
+
+    def _compare(self, own: _ProjectedSide, other: _ProjectedSide, output: nn.Linear) -> TokenEvidence:
+        """Return the evidence of one side's tokens, compared with the other side's and joined with their neighbours."""
         keys, other_keys = (F.normalize(self._split(side.keys), dim=-1) for side in (own, other))
         similarity = keys @ other_keys.transpose(-1, -2) * self.log_sharpness.exp()
         similarity = similarity.masked_fill(~other.mask[:, None, None], torch.finfo(similarity.dtype).min)
@@ -124,7 +127,9 @@ class EvidencePooling(Pooling):
         x, y = own.values, (weights @ self._split(other.values)).transpose(1, 2).flatten(2)
         compared = F.gelu(self.compare(torch.cat([x, y, (x - y).abs(), x * y], -1))) * own.mask.unsqueeze(-1)
         joined = F.gelu(self.mix(self.neighbours(compared.transpose(1, 2)).transpose(1, 2)))
-        return _ComparedSide(output(compared + joined), weights, own.mask)
+        values, peaks = _window_evidence(output(compared + joined), own.mask)
+        values = torch.zeros_like(values).scatter_add_(1, peaks, values)
+        return TokenEvidence(values, weights.mean(1).argmax(-1), own.mask)
 
     def _split(self, tensor: Tensor) -> Tensor:
         """Return (C, S, D) as (C, heads, S, D / heads)."""
@@ -139,23 +144,9 @@ class _ProjectedSide(NamedTuple):
     mask: Tensor
 
 
-class _ComparedSide(NamedTuple):
-    """Outputs (C, S, K) of the tokens of one side, their weights (C, heads, S, T) on the other's, and mask (C, S)."""
-
-    logits: Tensor
-    weights: Tensor
-    mask: Tensor
-
-
-def _evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def _window_evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Return the (C, S, K) evidence around each token, 0 at padding, and the index of the token that decides it."""
     minimum = torch.finfo(logits.dtype).min
     logits = logits.masked_fill(~mask.unsqueeze(-1), minimum).transpose(1, 2)
     largest, peaks = F.max_pool1d(logits, WINDOW, stride=1, padding=WINDOW // 2, return_indices=True)
     return F.softplus(largest.transpose(1, 2)) / WINDOW * mask.unsqueeze(-1), peaks.transpose(1, 2)
-
-
-def _located(side: _ComparedSide) -> TokenEvidence:
-    values, peaks = _evidence(side.logits, side.mask)
-    values = torch.zeros_like(values).scatter_add_(1, peaks, values)
-    return TokenEvidence(values, side.weights.mean(1).argmax(-1), side.mask)

@@ -63,27 +63,3 @@ class MultiRewardHead(FeatureHead):
     def forward(self, features: Tensor) -> Tensor:
         """Map (C, input_size) vectors to (C, N) float32 rewards."""
         return super().forward(features) * self.scale
-
-
-class EvidenceHead(nn.Module):
-    """Outputs that evidence stands for: a slice of the features times fixed factors, without weights of its own.
-
-    Args:
-        start: Index of the first feature.
-        scale: (N,) factors: of rewards the negative error weights, of findings 1.
-
-    >>> import torch
-    >>> EvidenceHead(1, torch.tensor([-2.0]))(torch.tensor([[0.5, 3.0]]))
-    tensor([[-6.]])
-    """
-
-    scale: Tensor
-
-    def __init__(self, start: int, scale: Tensor) -> None:
-        super().__init__()
-        self.start = start
-        self.register_buffer("scale", scale, persistent=False)
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Map (C, K) features to (C, N)."""
-        return features[:, self.start : self.start + len(self.scale)] * self.scale

@@ -58,6 +58,21 @@ def completion_log_probs(
     return pad_sequence(list(torch.split(torch.cat(parts), lengths)), batch_first=True)
 
 
+def rollout_log_probs(
+    model: nn.Module,
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[Sequence[int]]],
+    temperature: float = 1.0,
+    packing: CompletionPacking = "tree",
+) -> Tensor:
+    """Return the (B, G, T) log-probabilities of G completions of each of B prompts, see `completion_log_probs`."""
+    groups = [
+        completion_log_probs(model, prompt, group, temperature, packing).T
+        for prompt, group in zip(prompts, completions, strict=True)
+    ]
+    return pad_sequence(groups, batch_first=True).transpose(1, 2)  # groups are (T, G)
+
+
 def _row_log_probs(
     model: Any, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float
 ) -> Tensor:

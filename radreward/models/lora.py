@@ -30,11 +30,9 @@ DEFAULT_TARGETS = {
 }
 """Query and value projections of architectures that do not call them q_proj and v_proj."""
 
-PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
+_PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
 """Name that peft gives to the matrices A and B of a layer."""
-
-
-MAX_RANK = 4096
+_MAX_RANK = 4096
 """Largest rank; no backbone has layers that gain from more."""
 
 
@@ -49,14 +47,14 @@ class LoRA:
         targets: Names of the layers to adapt; "auto" selects queries and values, as in ER²Score, "all-linear" all.
 
     Raises:
-        ValueError: If `r` is not in [1, `MAX_RANK`], or `alpha` is not positive.
+        ValueError: If `r` is not in [1, `_MAX_RANK`], or `alpha` is not positive.
     """
 
     def __init__(
         self, r: int = 16, alpha: int | None = None, targets: list[str] | Literal["auto", "all-linear"] = "auto"
     ) -> None:
-        if not 1 <= r <= MAX_RANK:
-            raise ValueError(f"Expected `r` to be in [1, {MAX_RANK}] but got {r}.")
+        if not 1 <= r <= _MAX_RANK:
+            raise ValueError(f"Expected `r` to be in [1, {_MAX_RANK}] but got {r}.")
         if alpha is not None and alpha <= 0:
             raise ValueError(f"Expected `alpha` to be > 0 but got {alpha}.")
         self.r = r
@@ -119,12 +117,12 @@ def merge_lora(
     Raises:
         InputError: If a matrix is missing, unknown or of a wrong shape.
     """
-    names = {PEFT_WEIGHT_NAME.format(name, matrix) for name in layers for matrix in "AB"}
+    names = {_PEFT_WEIGHT_NAME.format(name, matrix) for name in layers for matrix in "AB"}
     adapters = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
     if names != set(adapters):
         raise InputError(f"Expected adapters of this model but {min(names ^ set(adapters))!r} is missing or unknown.")
     for name, layer in layers.items():
-        a, b = (adapters[PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
+        a, b = (adapters[_PEFT_WEIGHT_NAME.format(name, matrix)].to(layer.weight.device).float() for matrix in "AB")
         if a.shape != (lora.r, layer.in_features) or b.shape != (layer.out_features, lora.r):
             shapes = f"{tuple(a.shape)}, {tuple(b.shape)}"
             raise InputError(f"Expected adapters of {name!r} of rank {lora.r} for {layer} but got {shapes}.")

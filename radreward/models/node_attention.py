@@ -57,7 +57,7 @@ class NodeLayout:
         return cls(packed.node_lengths.tolist(), packed.parent_ids.tolist(), causal)
 
     def is_sequence(self, block: int, window: int | None) -> bool:
-        """Return True if causal attention without a mask is right: the block has no ancestors and fits the window."""
+        """Return True if plain causal attention suffices: the block has no ancestors and fits the window."""
         return self.causal and len(self.paths[block]) == 1 and (window is None or self.lengths[block] <= window)
 
     def mask(self, block: int, window: int | None, like: Tensor) -> Tensor | None:

@@ -35,12 +35,22 @@ def check_precision(
         return
     if capabilities is None and not hasattr(torch.cpu, "get_capabilities"):
         raise InputError("precision: Expected torch 2.11 or newer for bf16 on a CPU. Use --precision fp32.")
-    capabilities = torch.cpu.get_capabilities() if capabilities is None else capabilities
-    if not any(capabilities.get(name) for name in _BF16_CAPABILITIES):
+    if not has_bfloat16_products(capabilities):
         raise InputError(
             "precision: Expected fp32, because this CPU has no bfloat16 products (AMX or AVX512-BF16), but got bf16. "
             "Use --precision fp32."
         )
+
+
+def has_bfloat16_products(capabilities: Mapping[str, Any] | None = None) -> bool:
+    """Return True if this CPU multiplies bfloat16 numbers; in software, they are many times slower than float32.
+
+    Args:
+        capabilities: Capabilities of the CPU; defaults to those of this machine, which torch reports from 2.11 on.
+    """
+    if capabilities is None:
+        capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return any(capabilities.get(name) for name in _BF16_CAPABILITIES)
 
 
 @torch.no_grad()

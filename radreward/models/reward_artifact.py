@@ -15,27 +15,24 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.artifacts import load_tensors, read_json_object, save_tensors, write_json
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
-from radreward.io.model_config import check_settings, config_errors, read_config, write_config
+from radreward.io.model_card import write_model_settings
+from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.models import CONFIG
 from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration, calibrated_quality
 from radreward.models.lora import merge_lora
-from radreward.models.reward_model import RewardModel
+from radreward.models.reward_model import RewardModel, build_reward_model
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
 logger = logging.getLogger(__name__)
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
-FORMAT = 2
-"""Version of a saved model and of the text that it reads; those of version 1 read denials and normal statements too."""
-_CONFIG_FIELDS = (
-    *("backbone", "lora", "pooling", "head_hidden_size", "predicts_findings"),
-    *("template", "max_length", "criteria", "training_info"),
-)
-_READOUT = frozenset({"pooling", "head_hidden_size", "predicts_findings"})
-"""Fields of what follows the encoder."""
+FORMAT = 3
+"""Version of a saved model: its settings, and the text that it reads."""
+_READOUT_FIELDS = ("architecture", "pooling", "head_hidden_size", "predicts_findings")
+"""Settings of what follows the encoder, see `RewardModel.settings`."""
+_CONFIG_FIELDS = ("backbone", "lora", *_READOUT_FIELDS, "template", "max_length", "criteria", "training_info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +55,11 @@ class RewardModelArtifact:
         """Return the trained weights by name."""
         return self.model.trained_state() if self.trained_state is None else self.trained_state
 
-    def quality(self, findings: Tensor | None) -> Tensor | None:
-        """Return the (n,) quality of candidates from the model's (n, 2) findings, or None if it is not calibrated."""
-        if findings is None or self.findings_calibration is None:
+    def quality(self, finding_weights: Tensor | None) -> Tensor | None:
+        """Return the (n,) quality of candidates from the model's (n, 2) weights, or None if it is not calibrated."""
+        if finding_weights is None or self.findings_calibration is None:
             return None
-        return calibrated_quality(self.findings_calibration, findings)
+        return calibrated_quality(self.findings_calibration, finding_weights)
 
 
 def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_float16: bool = False) -> None:
@@ -83,7 +80,6 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
         raise InputError(f"{folder}: Expected a template of {', '.join(TEMPLATES)} but got {name}.")
     config = {
         **_architecture(model),
-        "format": FORMAT,
         **model.backbone.to_dict(),
         "template": name,
         "max_length": artifact.max_length,
@@ -96,8 +92,7 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
             findings = artifact.findings_calibration
             curves = {"findings": findings.to_dict()} if findings else {}
             write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
-        write_config(scratch / CONFIG, config, _files(scratch))
-        write_model_card(scratch, CONFIG, config)
+        write_model_settings(scratch / CONFIG, config, _files(scratch), FORMAT)
 
 
 def load_reward_model(
@@ -152,8 +147,8 @@ def _files(folder: Path) -> list[str]:
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     """Load the trained weights of a saved model into a model of the same backbone, adapters and criteria.
 
-    If the pooling or the heads differ, those of the model keep their initial weights, and a warning says so; if only
-    the saved model predicts no findings, a new head for them keeps its own.
+    If architecture, pooling or heads differ, those of the model keep their initial weights, and a warning says so. If
+    only one of the models predicts findings, all other weights are loaded.
 
     Raises:
         InputError: If the folder cannot be read, or backbone, adapters or criteria differ.
@@ -162,20 +157,27 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     wanted, saved = _architecture(model), _architecture(initial)
     differing = [name for name, value in wanted.items() if saved[name] != value]
     for name in differing:
-        if name not in _READOUT:
+        if name not in _READOUT_FIELDS:
             raise InputError(f"{folder}: Expected a model whose {name} is {wanted[name]!r} but got {saved[name]!r}.")
-    state = initial.trained_state()
-    if differing == ["predicts_findings"] and model.findings_head is not None and model.pooling_name != "evidence":
-        state |= {name: value for name, value in model.trained_state().items() if name.startswith("findings_head.")}
+    state, own = initial.trained_state(), model.trained_state()
+    if differing == ["predicts_findings"]:
+        state = {name: _with_rows_of(value, state.get(name)) for name, value in own.items()}
     elif differing:
         logger.warning(
-            "%s: the adapters are loaded, pooling and heads start anew: %s.",
+            "%s: The adapters are loaded; what reads the states starts anew: %s.",
             folder,
             ", ".join(f"{name} is {wanted[name]!r}, saved {saved[name]!r}" for name in differing),
         )
-        own, encoder = model.trained_state(), "encoder."
-        state = {name: state[name] if name.startswith(encoder) else value for name, value in own.items()}
+        state = {name: state[name] if name.startswith("encoder.") else value for name, value in own.items()}
     model.load_trained_state(state)
+
+
+def _with_rows_of(own: Tensor, saved: Tensor | None) -> Tensor:
+    """Return a weight with the rows that a saved weight has too: outputs for findings are the last ones."""
+    if saved is None or saved.shape == own.shape:
+        return own if saved is None else saved
+    rows = min(len(own), len(saved))
+    return torch.cat([saved[:rows], own[rows:]])
 
 
 def _architecture(model: RewardModel) -> dict[str, Any]:
@@ -183,9 +185,7 @@ def _architecture(model: RewardModel) -> dict[str, Any]:
     return {
         "backbone": model.backbone.name,
         "lora": model.backbone.to_dict()["lora"],
-        "pooling": model.pooling_name,
-        "head_hidden_size": model.head_hidden_size,
-        "predicts_findings": model.findings_head is not None,
+        **model.settings,
         "criteria": list(model.criteria.tags),
     }
 
@@ -196,17 +196,17 @@ def _build_model(
     """Return a model without its trained weights, and the layers to merge adapters into if it has no adapters."""
     backbone = Backbone.from_dict(config, allow_download)
     lora = backbone.lora
-    settings = {name: config[name] for name in ("pooling", "head_hidden_size", "predicts_findings")}
-    check_settings(RewardModel, settings)
-    architecture = (Criteria.from_dict(config["criteria"]), *settings.values())
+    settings = {name: config[name] for name in _READOUT_FIELDS}
+    check_settings(build_reward_model, settings)
+    criteria = Criteria.from_dict(config["criteria"])
     if merge_adapters and lora and lora.targets != "all-linear" and not backbone.quantization:
         backbone.lora = None
-        model = RewardModel(backbone, *architecture)
+        model = build_reward_model(backbone, criteria, **settings)
         backbone.lora = lora
         layers = lora.target_layers(model.encoder, model.config.model_type)
         if layers is not None:
             return model, layers
-    return RewardModel(backbone, *architecture), None
+    return build_reward_model(backbone, criteria, **settings), None
 
 
 def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Mapping[str, nn.Linear]) -> None:

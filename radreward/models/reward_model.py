@@ -1,8 +1,9 @@
-"""Reward model: packed prompts to one reward per candidate and criterion, and to the weights of its findings."""
+"""Reward models: packed prompts to one reward per candidate and criterion, and to the weights of the findings."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +14,13 @@ from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
-from radreward.models.evidence import EvidencePooling, TokenEvidence, concentrated
-from radreward.models.heads import EvidenceHead, FeatureHead, MultiRewardHead
-from radreward.models.pooling import POOLINGS, Pooling
+from radreward.models.evidence import PairEvidence, TokenComparison, concentrated
+from radreward.models.heads import FeatureHead, MultiRewardHead
+from radreward.models.pooling import POOLINGS
 from radreward.types import PackedBatch
 
-PoolingName = Literal["auto", "last", "mean", "first", "matching", "evidence"]
+ArchitectureName = Literal["pooled", "evidence"]
+PoolingName = Literal["auto", "last", "mean", "first", "matching"]
 
 
 class RewardOutput(NamedTuple):
@@ -26,98 +28,56 @@ class RewardOutput(NamedTuple):
 
     rewards: Tensor
     """(C, N) float32."""
-    findings: Tensor | None
+    finding_weights: Tensor | None = None
     """(C, 2) float32 matched and wrong weight of the findings, before calibration; None if not predicted."""
+    evidence: PairEvidence | None = None
+    """Evidence per token; None of a pooled model."""
 
 
-class RewardModel(nn.Module):
-    """Rewards of packed candidates (ER²Score, section 3.2), and what is right and wrong in them.
+class RewardModel(nn.Module, ABC):
+    """Rewards of packed candidates (ER²Score, section 3.2), and the weights of their matched and wrong findings.
 
     Args:
         backbone: The pretrained model.
-        criteria: One reward per criterion.
-        pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
-            "evidence" sums evidence of errors over the tokens, which then is the output, without heads.
-        head_hidden_size: Size of the heads' hidden layer; 0 for linear heads, and for "evidence".
-        predicts_findings: Predict the matched and the wrong weight of the findings too, see
-            `radreward.criteria.finding_quality`.
-
-    >>> model = RewardModel(Backbone("tiny-llama"), Criteria("one", [{"name": "tone", "description": "Rude."}]))
-    >>> from radreward.data.packing import pack
-    >>> model(pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")).rewards.shape
-    torch.Size([2, 1])
+        criteria: N criteria, one reward each.
     """
 
-    def __init__(
-        self,
-        backbone: Backbone,
-        criteria: Criteria,
-        pooling: PoolingName = "auto",
-        head_hidden_size: int = 0,
-        predicts_findings: bool = False,
-    ) -> None:
+    criterion_weights: Tensor
+
+    def __init__(self, backbone: Backbone, criteria: Criteria) -> None:
         super().__init__()
-        config = backbone.config()
-        if pooling == "auto":
-            pooling = "matching" if is_encoder(config) else "last"
         self.backbone = backbone
         self.criteria = criteria
-        self.pooling_name = pooling
-        self.head_hidden_size = head_hidden_size
+        self.config = backbone.config()
         self.encoder = backbone.build()
-        self.config = config
-        self.pooling: Pooling
-        self.head: MultiRewardHead | EvidenceHead
-        self.findings_head: FeatureHead | EvidenceHead | None = None
-        if pooling == "evidence":
-            if head_hidden_size:
-                raise InputError(f"Expected `head_hidden_size` to be 0 with evidence but got {head_hidden_size}.")
-            self.pooling = EvidencePooling(config.hidden_size, len(criteria) + 2 * predicts_findings)
-            self.head = EvidenceHead(0, -criteria.weights)
-            if predicts_findings:
-                self.findings_head = EvidenceHead(len(criteria), torch.ones(2))
-            return
-        self.pooling = POOLINGS[pooling](config.hidden_size)
-        size = self.pooling.output_size
-        self.head = MultiRewardHead(size, criteria, head_hidden_size)
-        if predicts_findings:
-            self.findings_head = FeatureHead(size, 2, head_hidden_size)
+        self.register_buffer("criterion_weights", criteria.weights, persistent=False)
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Settings of `build_reward_model` other than backbone and criteria."""
+
+    @property
+    @abstractmethod
+    def predicts_findings(self) -> bool:
+        """True if the outputs have the weights of the findings."""
+
+    @abstractmethod
+    def new_modules(self) -> list[nn.Module]:
+        """Return the randomly initialized parts."""
+
+    @abstractmethod
+    def read_out(self, states: Tensor, packed: PackedBatch) -> RewardOutput:
+        """Return the outputs from (T, H) float32 states of the tokens, in the order of `packed.candidate_nodes`."""
 
     def forward(self, packed: PackedBatch) -> RewardOutput:
         """Return the outputs in the order of `packed.candidate_nodes`."""
-        if isinstance(self.pooling, EvidencePooling):
-            return self.locate(packed)[0]
-        states = self.encode(packed)
-        with torch.autocast(states.device.type, enabled=False):
-            return self._read_out(self.pooling(states, packed))
-
-    def locate(self, packed: PackedBatch) -> tuple[RewardOutput, tuple[TokenEvidence, TokenEvidence]]:
-        """Return the outputs, and the evidence of the tokens of candidates and references; of evidence pooling only."""
-        if not isinstance(self.pooling, EvidencePooling):
-            raise TypeError(f"Expected a model with evidence pooling but got {self.pooling_name}.")
-        states = self.encode(packed)
-        with torch.autocast(states.device.type, enabled=False):
-            sides = self.pooling.locate(states, packed)
-            return self._read_out(self._sum_evidence(sides[0].values) + self._sum_evidence(sides[1].values)), sides
-
-    def _sum_evidence(self, values: Tensor) -> Tensor:
-        """Return the (C, K) features of the (C, S, K) evidence of one side."""
-        if self.findings_head is None:
-            return values.sum(1)
-        wrong = concentrated(values[..., -1], values[..., : len(self.criteria)].sum(-1))
-        return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(1)
-
-    def _read_out(self, features: Tensor) -> RewardOutput:
-        findings = None if self.findings_head is None else self.findings_head(features)
-        return RewardOutput(self.head(features), findings)
-
-    def encode(self, packed: PackedBatch) -> Tensor:
-        """Return the (T, H) states of the tokens in the precision of the heads."""
         states: Tensor = self.encoder(**packed_inputs(self.encoder, packed)).last_hidden_state[0]
-        return states.to(self.head.scale.dtype)
+        with torch.autocast(states.device.type, enabled=False):
+            return self.read_out(states.to(self.criterion_weights.dtype), packed)
 
     def trained_names(self) -> set[str]:
-        """Return the names of trainable parameters: adapters, pooling and head, or all."""
+        """Return the names of trainable parameters: adapters and what reads the states, or all."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
     def trained_state(self) -> dict[str, Tensor]:
@@ -134,8 +94,137 @@ class RewardModel(nn.Module):
         load_into(self, state, self.trained_names())
 
 
+class PooledRewardModel(RewardModel):
+    """Pools the states to one vector per candidate, and maps it to rewards by a head (ER²Score, section 3.2).
+
+    Args:
+        backbone: The pretrained model.
+        criteria: One reward per criterion.
+        pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
+        head_hidden_size: Size of the heads' hidden layer; 0 for linear heads.
+        predicts_findings: Add a head for the matched and the wrong weight of the findings, see
+            `radreward.criteria.finding_quality`.
+
+    >>> model = PooledRewardModel(Backbone("tiny-llama"), Criteria("one", [{"name": "tone", "description": "Rude."}]))
+    >>> from radreward.data.packing import pack
+    >>> model(pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")).rewards.shape
+    torch.Size([2, 1])
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        criteria: Criteria,
+        pooling: PoolingName = "auto",
+        head_hidden_size: int = 0,
+        predicts_findings: bool = False,
+    ) -> None:
+        super().__init__(backbone, criteria)
+        if pooling == "auto":
+            pooling = "matching" if is_encoder(self.config) else "last"
+        self.pooling_name = pooling
+        self.head_hidden_size = head_hidden_size
+        self.pooling = POOLINGS[pooling](self.config.hidden_size)
+        size = self.pooling.output_size
+        self.head = MultiRewardHead(size, criteria, head_hidden_size)
+        self.finding_head = FeatureHead(size, 2, head_hidden_size) if predicts_findings else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `RewardModel.settings`."""
+        return {
+            "architecture": "pooled",
+            "pooling": self.pooling_name,
+            "head_hidden_size": self.head_hidden_size,
+            "predicts_findings": self.predicts_findings,
+        }
+
+    @property
+    def predicts_findings(self) -> bool:
+        """See `RewardModel.predicts_findings`."""
+        return self.finding_head is not None
+
+    def new_modules(self) -> list[nn.Module]:
+        """Return pooling and heads."""
+        heads = [self.head] if self.finding_head is None else [self.head, self.finding_head]
+        return [self.pooling, *heads]
+
+    def read_out(self, states: Tensor, packed: PackedBatch) -> RewardOutput:
+        """See `RewardModel.read_out`."""
+        features = self.pooling(states, packed)
+        return RewardOutput(self.head(features), None if self.finding_head is None else self.finding_head(features))
+
+
+class EvidenceRewardModel(RewardModel):
+    """Adds up the evidence of errors over the tokens of both reports; the sums are the outputs, without a head.
+
+    reward_j = -weight_j · Σ evidence of criterion j over the tokens of candidate and reference.
+
+    Args:
+        backbone: The pretrained model.
+        criteria: One reward and one kind of evidence per criterion.
+        predicts_findings: Add two kinds of evidence: the matched and the wrong weight of the findings.
+    """
+
+    def __init__(self, backbone: Backbone, criteria: Criteria, predicts_findings: bool = False) -> None:
+        super().__init__(backbone, criteria)
+        self._predicts_findings = predicts_findings
+        self.evidence = TokenComparison(self.config.hidden_size, len(criteria) + 2 * predicts_findings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `RewardModel.settings`."""
+        settings = {"architecture": "evidence", "pooling": "auto", "head_hidden_size": 0}
+        return {**settings, "predicts_findings": self.predicts_findings}
+
+    @property
+    def predicts_findings(self) -> bool:
+        """See `RewardModel.predicts_findings`."""
+        return self._predicts_findings
+
+    def new_modules(self) -> list[nn.Module]:
+        """Return the comparison of tokens."""
+        return [self.evidence]
+
+    def read_out(self, states: Tensor, packed: PackedBatch) -> RewardOutput:
+        """See `RewardModel.read_out`."""
+        evidence = self.evidence(states, packed)
+        totals = self._sum(evidence.candidate.values) + self._sum(evidence.reference.values)
+        size = len(self.criteria)
+        finding_weights = totals[:, size:] if self.predicts_findings else None
+        return RewardOutput(totals[:, :size] * -self.criterion_weights, finding_weights, evidence)
+
+    def _sum(self, values: Tensor) -> Tensor:
+        """Return the (C, K) sums of the (C, S, K) evidence of one side; the wrong weight counts where errors show."""
+        if not self.predicts_findings:
+            return values.sum(1)
+        wrong = concentrated(values[..., -1], values[..., : len(self.criteria)].sum(-1))
+        return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(1)
+
+
+def build_reward_model(
+    backbone: Backbone,
+    criteria: Criteria,
+    architecture: ArchitectureName = "pooled",
+    pooling: PoolingName = "auto",
+    head_hidden_size: int = 0,
+    predicts_findings: bool = False,
+) -> RewardModel:
+    """Return an untrained reward model; see `PooledRewardModel` and `EvidenceRewardModel`.
+
+    Raises:
+        InputError: If pooling or a hidden layer is requested of an evidence model, which has neither.
+    """
+    if architecture == "pooled":
+        return PooledRewardModel(backbone, criteria, pooling, head_hidden_size, predicts_findings)
+    if pooling != "auto" or head_hidden_size:
+        setting = f"`pooling` {pooling!r}" if pooling != "auto" else f"`head_hidden_size` {head_hidden_size}"
+        raise InputError(f"Expected `architecture` to be pooled with {setting} but got 'evidence'.")
+    return EvidenceRewardModel(backbone, criteria, predicts_findings)
+
+
 class PackingError(InputError):
-    """Packed and separate sequences give different rewards: the backbone requires packing `rows`."""
+    """Different rewards for packed and separate sequences; the backbone requires packing `rows`."""
 
 
 def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> None:

@@ -17,7 +17,7 @@ from radreward.models.bert import BackboneConfig
 
 MAX_BATCH_TOKENS = 512
 """Tokens per batch, including padding: small batches are faster on a CPU, since their sentences have similar length."""
-MAX_CHUNK_TOKENS = 512
+_MAX_CHUNK_TOKENS = 512
 """Tokens per chunk, if the architecture sets no lower limit."""
 WORD_PATTERN = re.compile(r"[^\W_]+|[^\w\s]|_")
 """A word or a single sign."""
@@ -57,8 +57,8 @@ class TokenBatch(NamedTuple):
 
 def max_chunk_tokens(config: BackboneConfig) -> int:
     """Return the maximum number of tokens per chunk of a model."""
-    limit = getattr(config, "max_position_embeddings", None) or MAX_CHUNK_TOKENS
-    return min(MAX_CHUNK_TOKENS, limit - position_offset(config))
+    limit = getattr(config, "max_position_embeddings", None) or _MAX_CHUNK_TOKENS
+    return min(_MAX_CHUNK_TOKENS, limit - position_offset(config))
 
 
 class SentenceTokenizer:
@@ -80,7 +80,8 @@ class SentenceTokenizer:
     def __init__(self, tokenizer: TextTokenizer, max_tokens: int) -> None:
         if not tokenizer.is_fast:
             raise InputError(f"{tokenizer.name_or_path}: Expected a fast tokenizer, with tokenizer.json.")
-        self.tokenizer, self.max_tokens = tokenizer, max_tokens
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
         self.pad_token_id = tokenizer.pad_token_id or 0
 
     def chunks(self, sentence_index: int, text: str, start: int = 0) -> list[TokenizedChunk]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,9 +18,9 @@ from radreward.models.attention import decoding_inputs, is_encoder, packed_input
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt, sample_tokens
 from radreward.types import PackedBatch
 
-STOP_LOOKBACK = 8
+_STOP_LOOKBACK = 8
 """Tokens, in addition to the length of a stop text, that are decoded to search for it; it may start inside a token."""
-FREE_COLUMNS = 128
+_FREE_COLUMNS = 128
 """Columns by which the buffers of keys and values grow."""
 
 
@@ -39,7 +40,9 @@ class TransformersEngine(RolloutEngine):
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, batch_size: int = 64) -> None:
         if batch_size < 1:
             raise ValueError(f"Expected `batch_size` to be >= 1 but got {batch_size}.")
-        self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
         self.config: PreTrainedConfig = model.config  # type: ignore[assignment]  # of every transformers model
         if is_encoder(self.config):
             raise ValueError(f"Expected a decoder but got the encoder {self.config.model_type}.")
@@ -136,7 +139,7 @@ class TransformersEngine(RolloutEngine):
 
     def _has_stop_string(self, tokens: list[int], stop: tuple[str, ...]) -> bool:
         return any(
-            text in self.tokenizer.decode(tokens[-len(text) - STOP_LOOKBACK :], skip_special_tokens=True)
+            text in self.tokenizer.decode(tokens[-len(text) - _STOP_LOOKBACK :], skip_special_tokens=True)
             for text in stop
         )
 
@@ -145,12 +148,13 @@ class TransformersEngine(RolloutEngine):
 
 
 class _GrowingLayer(DynamicLayer):
-    """Keys and values of one layer, (B, H, K, D) each, in buffers with free columns: a token copies its own only."""
+    """Keys and values of one layer, (B, H, K, D) each, in preallocated buffers; appending copies only the new token."""
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # of transformers
         self.is_initialized = True
-        self._buffers, self._length = [keys, values], keys.shape[2]
+        self._buffers = [keys, values]
+        self._length = keys.shape[2]
         self._expose()
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
@@ -159,7 +163,7 @@ class _GrowingLayer(DynamicLayer):
         self._length += key_states.shape[2]
         for index, states in enumerate((key_states, value_states)):
             if self._length > self._buffers[index].shape[2]:
-                self._buffers[index] = F.pad(self._buffers[index], (0, 0, 0, FREE_COLUMNS))
+                self._buffers[index] = F.pad(self._buffers[index], (0, 0, 0, _FREE_COLUMNS))
             self._buffers[index][:, :, start : self._length] = states
         return self._expose()
 
@@ -170,22 +174,21 @@ class _GrowingLayer(DynamicLayer):
 
     def _expose(self) -> tuple[Tensor, Tensor]:
         """Set and return the used columns, which transformers reads."""
-        keys, values = (buffer[:, :, : self._length] for buffer in self._buffers)
-        self.keys, self.values = keys, values
-        return keys, values
+        self.keys, self.values = (buffer[:, :, : self._length] for buffer in self._buffers)
+        return self.keys, self.values
 
 
+@dataclass(slots=True)
 class _DecodingState:
     """State of B completions that are still growing."""
 
-    def __init__(self, cache: DynamicCache, last_tokens: Tensor, key_positions: Tensor, next_positions: Tensor) -> None:
-        self.cache = cache
-        self.last_tokens = last_tokens
-        """(B,) tokens that are not read yet."""
-        self.key_positions = key_positions
-        """(B, K) position of each key, -1 for padding."""
-        self.next_positions = next_positions
-        """(B,) positions of `last_tokens`."""
+    cache: DynamicCache
+    last_tokens: Tensor
+    """(B,) tokens that are not read yet."""
+    key_positions: Tensor
+    """(B, K) position of each key, -1 for padding."""
+    next_positions: Tensor
+    """(B,) positions of `last_tokens`."""
 
     def select(self, rows: Tensor) -> None:
         """Drop completions that have ended; rows is (B,) bool, True for those that continue."""

@@ -17,7 +17,7 @@ from radreward.errors import InputError
 from radreward.models.backbone import Backbone
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 
-INSTALL_HINT = "pip install 'radreward[vllm]', in a separate environment: it requires the torch it was built for"
+_INSTALL_HINT = "pip install 'radreward[vllm]', in a separate environment: it requires the torch it was built for"
 
 
 class VLLMEngine(RolloutEngine):
@@ -53,7 +53,8 @@ class VLLMEngine(RolloutEngine):
         check_vllm(backbone)
         import vllm
 
-        self.model, self.tokenizer = model, tokenizer
+        self.model = model
+        self.tokenizer = tokenizer
         self._folder = Path(tempfile.mkdtemp(prefix="radreward-adapters-"))
         weakref.finalize(self, shutil.rmtree, self._folder, True)  # also runs when the process ends
         self._calls = 0
@@ -97,7 +98,7 @@ class VLLMEngine(RolloutEngine):
         return [tuple(self._to_completion(output) for output in result.outputs) for result in results]
 
     def _lora_request(self) -> Any:
-        """Save the current adapters under a number that is new to vLLM, and delete those of the call before."""
+        """Save the current adapters under a new number, and delete those of the previous call."""
         from vllm.lora.request import LoRARequest
 
         self._calls += 1
@@ -121,7 +122,7 @@ def check_vllm(backbone: Backbone) -> None:
     """
     if importlib.util.find_spec("vllm") is None:
         raise InputError(
-            f"model.rollouts.engine: vllm is not installed: {INSTALL_HINT}; or set the engine to transformers."
+            f"model.rollouts.engine: vllm is not installed: {_INSTALL_HINT}; or set the engine to transformers."
         )
     if backbone.lora is None:
         raise InputError("model.rollouts.engine: vllm requires adapters (model.backbone.lora), which it loads.")

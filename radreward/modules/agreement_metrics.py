@@ -15,8 +15,9 @@ from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearma
 from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
 from radreward.models.calibration import calibrate_findings, calibrated_quality
-from radreward.modules.base import MetricTable
-from radreward.modules.predictions import FindingPredictions, PredictedCounts, ScoredCandidates
+from radreward.modules.exporter import MetricTable
+from radreward.modules.predictions import PredictedCounts, ScoredCandidates
+from radreward.types import FindingBatch
 
 METRIC_TITLES = {
     "tau_b": "τ-b",
@@ -35,7 +36,7 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
     """Return rank correlations, pair accuracy and count errors, per criterion and in total.
 
     Args:
-        criteria: N criteria. The total adds rewards and quality over criteria; counts are added unweighted.
+        criteria: N criteria. The total adds rewards and targets over criteria; counts are added unweighted.
         candidates: Rewards and target errors of n candidates.
         counts: (n, N) expected errors; None if unavailable.
 
@@ -44,13 +45,13 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
         count_mae and accuracy, the share of exact rounded counts; None if a metric is undefined, see
         `undefined_auc_notes`. For a binary criterion, accuracy is that of the classification (ER²Score, Table 3).
     """
-    tags, quality = criteria.tags, criteria.quality(candidates.errors)
+    tags, targets = criteria.tags, criteria.target_rewards(candidates.errors)
     columns = _ranking_metrics(
-        tags, candidates.rewards, quality, candidates.group, has_errors(criteria, candidates.errors)
+        tags, candidates.rewards, targets, candidates.group, has_errors(criteria, candidates.errors)
     )
     if counts is not None:
         rounded, error = KendallTauB(tags), CountError(tags)
-        rounded.update(criteria.quality(counts.round()), quality)
+        rounded.update(criteria.target_rewards(counts.round()), targets)
         columns["count_tau_b"] = rounded.compute()
         error.update(counts, candidates.errors)
         errors = error.compute()
@@ -68,7 +69,7 @@ def total_agreement(criteria: Criteria, totals: Tensor, errors: Tensor, group: T
         errors: (n, N) target errors.
         group: (n,) int64 index of the reference.
     """
-    target = criteria.total_quality(criteria.quality(errors))
+    target = criteria.total(criteria.target_rewards(errors))
     return _by_row(_ranking_metrics((), totals, target, group, has_errors(criteria, errors)[:, -1:]))
 
 
@@ -90,7 +91,7 @@ def errors_by_row(criteria: Criteria, errors: Tensor) -> dict[str, Tensor]:
 
 
 def undefined_auc_notes(agreement: MetricTable, wrong: Mapping[str, Tensor]) -> list[str]:
-    """Return a line with the reason for each row of which the AUC is undefined.
+    """Return one line per row with an undefined AUC, with the reason.
 
     Args:
         agreement: Metrics.
@@ -107,17 +108,17 @@ def undefined_auc_notes(agreement: MetricTable, wrong: Mapping[str, Tensor]) -> 
 
 
 def _ranking_metrics(
-    tags: Sequence[str], scores: Tensor, quality: Tensor, group: Tensor, wrong: Tensor
+    tags: Sequence[str], scores: Tensor, targets: Tensor, group: Tensor, wrong: Tensor
 ) -> dict[str, dict[str, Tensor]]:
-    """Return ranking metrics per tag and in total, of (n, N) scores and quality, or of (n,) totals without tags.
+    """Return ranking metrics per tag and in total, of (n, N) scores and targets, or of (n,) totals without tags.
 
     `wrong` are the candidates with an error per tag and in total, (n, N + 1) or (n, 1).
     """
     tau, rho, pairs = KendallTauB(tags), SpearmanRho(tags), PairwiseAccuracy(tags)
-    tau.update(scores, quality)
-    rho.update(scores, quality)
-    pairs.update(scores, quality, group)
-    ranked, target = (_with_sum(values.double().reshape(len(values), -1), bool(tags)) for values in (scores, quality))
+    tau.update(scores, targets)
+    rho.update(scores, targets)
+    pairs.update(scores, targets, group)
+    ranked, target = (_with_sum(values.double().reshape(len(values), -1), bool(tags)) for values in (scores, targets))
     limits = {name: max_tau_b(column) for name, column in zip(tau.names, target.T, strict=True)}
     return {
         "tau_b": tau.compute(),
@@ -159,10 +160,10 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
         target: (n,) from known weights of findings; unknown rows (NaN) are left out.
         group: (n,) int64 index of the reference.
     """
-    known = target.isfinite() & quality.isfinite()
-    wrong = target[known].unsqueeze(1) < 1
-    row = _by_row(_ranking_metrics((), quality[known], target[known], group[known], wrong))["total"]
-    error = _rounded_or_none((quality - target)[known].abs().mean())
+    is_defined = target.isfinite() & quality.isfinite()
+    wrong = target[is_defined].unsqueeze(1) < 1
+    row = _by_row(_ranking_metrics((), quality[is_defined], target[is_defined], group[is_defined], wrong))["total"]
+    error = _rounded_or_none((quality - target)[is_defined].abs().mean())
     return {**row, "count_tau_b": None, "count_mae": error, "accuracy": None}
 
 
@@ -179,7 +180,7 @@ def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
     return counts
 
 
-def cross_fitted_quality(findings: FindingPredictions, group: Tensor) -> dict[str, float | None] | None:
+def cross_fitted_quality(findings: FindingBatch, group: Tensor) -> dict[str, float | None] | None:
     """Return `quality_agreement` per half of the references, calibrated on the other half; None if it is undefined."""
     quality = torch.full((len(group),), torch.nan)
     for fold in (0, 1):
@@ -215,10 +216,9 @@ def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) ->
     counts, target, group = predicted.counts, predicted.target, predicted.group
     exact = (counts.round() == target).float()
     columns = {tag: (counts[:, j], target[:, j], exact[:, j]) for j, tag in enumerate(criteria.tags)}
-    qualities = [criteria.quality(part) for part in (counts, target)]
-    totals = [criteria.total_quality(quality) for quality in qualities]
-    columns["total"] = (totals[0], totals[1], exact.mean(1))
-    ranked, wrong = _with_sum(qualities[0].double(), True), has_errors(criteria, target)
+    rewards, target_rewards = criteria.target_rewards(counts), criteria.target_rewards(target)
+    columns["total"] = (criteria.total(rewards), criteria.total(target_rewards), exact.mean(1))
+    ranked, wrong = _with_sum(rewards.double(), True), has_errors(criteria, target)
     aucs = [
         _rounded_or_none(error_auc(scores[parsed], present[parsed]))
         for scores, present in zip(ranked.T, wrong.T, strict=True)

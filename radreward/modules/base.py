@@ -1,41 +1,37 @@
-"""Base class of the LightningModules: optimizer, checkpoints without the frozen backbone, export of the best model."""
+"""Base class of the LightningModules: optimizer, logging, checkpoints without the frozen backbone."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
-from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.base import Collator
-from radreward.data.datamodule import BaseDataModule, PairedReportDataModule
-from radreward.data.records import data_label
+from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.distributed import all_reduce_sum, raise_on_all_ranks
 from radreward.errors import InputError
 from radreward.models import Backbone
-from radreward.models.precision import round_to_float16
-from radreward.modules.checkpoints import best_checkpoint, check_unsharded, load_checkpoint
+from radreward.modules.checkpoints import load_checkpoint
+from radreward.modules.exporter import Exporter, MetricTable
 from radreward.modules.optimizer import AdamWConfig
-from radreward.modules.run_folder import RunFolder
 
-CollatorT = TypeVar("CollatorT", bound=Collator)
+_CollatorT = TypeVar("_CollatorT", bound=Collator)
 
-MetricTable = Mapping[str, Mapping[str, float | None]]
-"""Validation metrics of a run: metric values per row, the last row "total"; None if undefined."""
-
-OBJECTIVE_PREFIX = "objective."
+_OBJECTIVE_PREFIX = "objective."
 """Prefix of the objective's state, such as the running statistics of a weighting."""
 
-WRAPPER_PATTERN = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
+_WRAPPER_PATTERN = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
 
-MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the training run."
+_MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the training run."
 
 
 class BaseModule(LightningModule, ABC):
@@ -47,6 +43,7 @@ class BaseModule(LightningModule, ABC):
         monitor: Logged metric that selects the best checkpoint, higher is better.
         row_label: Column title of the rows of the final metric table.
         hparam_metrics: Logged metrics that compare runs on TensorBoard's HPARAMS page.
+        exporter: Checks the module before training, and measures and saves it afterwards.
         model: The network that is trained and exported.
         backbone: Backbone of `model`.
 
@@ -57,6 +54,7 @@ class BaseModule(LightningModule, ABC):
     monitor: ClassVar[str] = "val_tau"
     row_label: ClassVar[str] = "criterion"
     hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
+    exporter: ClassVar[Exporter[Any, Any]]
     model: Any
     backbone: Backbone
 
@@ -64,14 +62,6 @@ class BaseModule(LightningModule, ABC):
         super().__init__()
         self.optimizer_config = optimizer or AdamWConfig()
         self._packing_checked = False
-
-    @abstractmethod
-    def validate_setup(self, data: BaseDataModule) -> None:
-        """Check that the module can be trained on the data and saved; called before anything is written.
-
-        Raises:
-            InputError: If not; names the setting.
-        """
 
     @abstractmethod
     def new_modules(self) -> list[nn.Module]:
@@ -89,42 +79,18 @@ class BaseModule(LightningModule, ABC):
         """
         raise InputError(f"--init-from: {type(self).__name__} cannot start from a saved model ({folder}).")
 
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Measure the best checkpoint on the validation split and save it with its metrics; called after training.
-
-        Adapters are saved as float16. They are rounded before the measurement, which is thus that of the saved model.
+    def check_data(self, data: BaseDataModule) -> None:
+        """Check that the data fit the training; called after reading, before anything is written.
 
         Raises:
-            InputError: If the weights are sharded over several devices.
+            InputError: If not; names what is missing and the setting that provides it.
         """
-        check_unsharded(trainer, run)
-        best = best_checkpoint(trainer)
-        if best is not None:
-            self.load_state_dict(self.read_checkpoint(best)["state_dict"])
-        as_float16 = self.backbone.lora is not None
-        if as_float16:
-            round_to_float16(self.model)
-        metrics = self.measure(trainer, data)
-        files = data.file_fingerprints()
-        training_info = {
-            "steps": trainer.global_step,
-            "weights": "last" if best is None else "best",
-            "data": files,
-            "data_labels": {file: label for file in files if (label := data_label(file))},
-        }
-        if trainer.is_global_zero:
-            self.save_results(run, data, training_info, as_float16)
-        return metrics
 
-    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
-        """Return the final metrics on the validation split; called by `export` on every rank."""
-        raise NotImplementedError(f"{type(self).__name__} implements neither `measure` nor `export`.")
-
-    def save_results(
-        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
-    ) -> None:
-        """Write the model to `run.model` and metrics to `run.metrics`; called by `export` on rank 0."""
-        raise NotImplementedError(f"{type(self).__name__} implements neither `save_results` nor `export`.")
+    def setup(self, stage: str) -> None:
+        """Check the data of a fit that was started without `TrainingRun`."""
+        data = getattr(self.trainer, "datamodule", None)
+        if stage == "fit" and isinstance(data, BaseDataModule):
+            self.check_data(data)
 
     @property
     def datamodule(self) -> BaseDataModule:
@@ -151,7 +117,7 @@ class BaseModule(LightningModule, ABC):
             self._packing_checked = True
 
     def packing_tolerance(self, full_precision: float, low_precision: float) -> float:
-        """Return the difference that rounding explains at the trainer's precision."""
+        """Return the maximum rounding difference at the trainer's precision."""
         return full_precision if str(self.trainer.precision) in ("32-true", "64-true") else low_precision
 
     def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str]) -> None:
@@ -185,9 +151,9 @@ class BaseModule(LightningModule, ABC):
         Sharding wrappers change the names of parameters but not those in checkpoints.
         """
         trainable = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
-        objective = self._modules.get(OBJECTIVE_PREFIX.rstrip("."))
-        state = {OBJECTIVE_PREFIX + name for name in objective.state_dict()} if objective else set()
-        return {re.sub(WRAPPER_PATTERN, "", name) for name in trainable} | state
+        objective = self._modules.get(_OBJECTIVE_PREFIX.rstrip("."))
+        state = {_OBJECTIVE_PREFIX + name for name in objective.state_dict()} if objective else set()
+        return {re.sub(_WRAPPER_PATTERN, "", name) for name in trainable} | state
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Drop frozen weights: they come from the backbone."""
@@ -210,16 +176,16 @@ class BaseModule(LightningModule, ABC):
     def _check_same_model(self, checkpoint: dict[str, Any]) -> None:
         state, own, expected = checkpoint["state_dict"], self.state_dict(), self.checkpoint_keys()
         if different := sorted(expected ^ set(state)):
-            raise InputError(f"comes from another model: {different[0]!r} is missing or unknown. {MISMATCH_HINT}")
+            raise InputError(f"comes from another model: {different[0]!r} is missing or unknown. {_MISMATCH_HINT}")
         for name in sorted(state):
             # Buffers of the objective may grow: a weighting learns the number of criteria from the first batch.
-            if not name.startswith(OBJECTIVE_PREFIX) and state[name].shape != own[name].shape:
+            if not name.startswith(_OBJECTIVE_PREFIX) and state[name].shape != own[name].shape:
                 shapes = f"{tuple(state[name].shape)}, not {tuple(own[name].shape)}"
-                raise InputError(f"comes from another model: {name!r} has the shape {shapes}. {MISMATCH_HINT}")
+                raise InputError(f"comes from another model: {name!r} has the shape {shapes}. {_MISMATCH_HINT}")
         saved = checkpoint.get("hyper_parameters", {})
         for name in sorted({"criteria", "objective"} & set(self.hparams) & set(saved)):
             if self.hparams[name] != saved[name]:
-                raise InputError(f"was trained with a different {name} setting. {MISMATCH_HINT}")
+                raise InputError(f"was trained with a different {name} setting. {_MISMATCH_HINT}")
 
     def read_checkpoint(self, path: Path) -> dict[str, Any]:
         """Return a checkpoint of this model, completed with the frozen weights.
@@ -248,7 +214,7 @@ def log_name(key: str, criteria: Criteria) -> str:
     return f"{head}/{criteria.tags[int(last)]}" if head and last.isdigit() else key
 
 
-def require_collator(data: BaseDataModule, collator_class: type[CollatorT], purpose: str) -> CollatorT:
+def require_collator(data: BaseDataModule, collator_class: type[_CollatorT], purpose: str) -> _CollatorT:
     """Return the collator of a `PairedReportDataModule`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Callbacks that log what a module learns: scalars, figures and texts with every logger, histograms on TensorBoard."""
+"""Callbacks that log training: scalars, figures and texts with every logger, histograms on TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
 
+from radreward.criteria.pairs import reward_margins
 from radreward.data.length_buckets import all_gather_in_order
 from radreward.modules.loggers import log_figure, log_scalars, log_text
 from radreward.modules.rollouts import RolloutBatch
@@ -17,14 +18,13 @@ from radreward.modules.tensorboard import (
     add_custom_scalars,
     format_reports_and_completions,
     log_reward_distributions,
-    pair_margins,
     plot_calibration,
     plot_learning_curves,
 )
 from radreward.objectives import DynamicWeighting
 from radreward.types import RewardTrainingBatch, RolloutPromptBatch
 
-OVERVIEW = "Overview"
+_OVERVIEW = "Overview"
 """Group of the loss and τ-b: capital letters come first in TensorBoard's alphabetical order."""
 
 
@@ -61,9 +61,9 @@ class RewardPlots(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: Any, outputs: Any, batch: RewardTrainingBatch, batch_idx: int
     ) -> None:
-        """Log the loss every `log_every_n_steps` batches where TensorBoard shows it first."""
+        """Log the loss every `log_every_n_steps` batches under the tag that TensorBoard shows first."""
         if _logs_batch(trainer, batch_idx):
-            log_scalars(trainer, {f"{OVERVIEW}/loss": float(outputs["loss"])}, pl_module.global_step)
+            log_scalars(trainer, {f"{_OVERVIEW}/loss": float(outputs["loss"])}, pl_module.global_step)
 
     def on_validation_start(self, trainer: Trainer, pl_module: Any) -> None:
         """Clear the outputs of the previous validation."""
@@ -78,23 +78,23 @@ class RewardPlots(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Collect rewards, quality and margins of a batch; `outputs` are the rewards."""
-        quality = batch.targets.quality
-        margins = pair_margins(outputs, quality, batch.targets.group)
-        self._outputs.append((outputs.cpu(), quality.cpu(), margins.cpu()))
+        """Collect rewards, targets and margins of a batch; `outputs` are the rewards."""
+        targets = batch.targets
+        margins = reward_margins(outputs, targets.rewards, targets.group)
+        self._outputs.append((outputs.cpu(), targets.rewards.cpu(), margins.cpu()))
 
     def on_validation_end(self, trainer: Trainer, pl_module: Any) -> None:
-        """Log the distributions of the collected batches, and τ-b of the total where TensorBoard shows it first."""
+        """Log the distributions of all batches, and τ-b of the total under the tag that TensorBoard shows first."""
         if not trainer.loggers or trainer.sanity_checking:
             return
-        rewards, quality, margins = (torch.cat(part) for part in zip(*all_gather_in_order(self._outputs), strict=True))
+        rewards, targets, margins = (torch.cat(part) for part in zip(*all_gather_in_order(self._outputs), strict=True))
         criteria, step = pl_module.criteria, pl_module.global_step
         means = {f"margin/{tag}": margin for tag, margin in zip(criteria.tags, margins.nanmean(0), strict=True)}
-        values = {f"{OVERVIEW}/tau_b": pl_module.val_metrics["val/tau_total"], **means}
+        values = {f"{_OVERVIEW}/tau_b": pl_module.val_metrics["val/tau_total"], **means}
         log_scalars(trainer, {name: float(value) for name, value in values.items()}, step)
         if isinstance(pl_module.logger, TensorBoardLogger):
             log_reward_distributions(pl_module.logger.experiment, criteria.tags, rewards, margins, step)
-        self._last_validation = rewards, criteria.errors(quality)
+        self._last_validation = rewards, criteria.errors(targets)
         for tag in (*criteria.tags, "total"):
             value = float(pl_module.val_metrics[f"val/tau_{tag}"])
             self.tau_history.setdefault(tag, []).append((step, value))

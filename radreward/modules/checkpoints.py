@@ -21,7 +21,7 @@ from radreward.modules.run_folder import RunFolder
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Checkpoint files that are complete after a kill, on the disk too.
+    """Atomic checkpoint files: complete or absent after a kill, synced to disk.
 
     (Lightning writes to the folder for temporary files, and copies from there if that is another disk.)
     """
@@ -35,7 +35,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 
 def use_atomic_checkpoints(trainer: Trainer) -> None:
-    """Let a trainer write its checkpoint files by `AtomicCheckpointIO`, unless they are of TPUs or the user's own."""
+    """Let a trainer write its checkpoint files by `AtomicCheckpointIO`, unless it uses TPUs or a plugin of the user."""
     if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:
         trainer.strategy.checkpoint_io = AtomicCheckpointIO()
 
@@ -93,7 +93,7 @@ class LastCheckpoint(ModelCheckpoint):
 
 
 class ResumableEarlyStopping(EarlyStopping):
-    """Early stopping that also ends a resumed run at once if it had already stopped.
+    """Early stopping; a resumed run that had stopped ends at once.
 
     Args:
         monitor: Logged metric, higher is better. An undefined value counts as no improvement.
@@ -128,7 +128,7 @@ def load_checkpoint(path: str | Path) -> dict[str, Any]:
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise InputError(
             f"{path}: Expected a checkpoint but it cannot be read or is damaged ({reason}). Resume from another one, "
-            "or start again with --overwrite=true."
+            "or start again with --overwrite."
         ) from error
     return checkpoint
 
@@ -184,5 +184,5 @@ def check_unsharded(trainer: Trainer, run: RunFolder) -> None:
     if isinstance(strategy, FSDPStrategy | ModelParallelStrategy) or getattr(strategy, "zero_stage_3", False):
         raise InputError(
             f"{run.folder}: training is complete but the weights are sharded. To export the model on one device, "
-            "run the same command with --ckpt_path=last --trainer.strategy=auto --trainer.devices=1."
+            "run the same command with --ckpt-path=last --trainer.strategy=auto --trainer.devices=1."
         )

@@ -1,4 +1,4 @@
-"""A warning if a policy has nothing to learn from: all its answers to a prompt get the same reward."""
+"""A warning if all answers of a policy to a prompt get the same reward, so that it cannot learn."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from radreward.types import RolloutPromptBatch
 
 logger = logging.getLogger(__name__)
 
-CONSTANT_STEPS = 20
-"""Number of steps with equal rewards after which is warned."""
+_CONSTANT_STEPS = 20
+"""Number of steps with equal rewards before the warning."""
 
 
 class ConstantRewardWarning(Callback):
-    """A warning, with the share of identical answers, if rewards are constant over `CONSTANT_STEPS` steps.
+    """A warning, with the share of identical answers, if rewards are constant over `_CONSTANT_STEPS` steps.
 
-    Rewards are constant if no completion of a prompt gets another reward than the others, so that all advantages are 0.
+    Rewards are constant if all completions of each prompt get the same reward, so that all advantages are 0.
     Answers are identical if they state the same counts.
     """
 
@@ -39,12 +39,13 @@ class ConstantRewardWarning(Callback):
             return
         self._answers.update(answer.values for group in rollout_batch.parsed for answer in group)
         self._steps += 1
-        if self._steps == CONSTANT_STEPS:
+        if self._steps == _CONSTANT_STEPS:
             ((counts, number),) = self._answers.most_common(1)
             logger.warning(
-                "No completion had another reward than the others of its prompt in the last %d steps, so the policy "
-                "did not learn: %.0f %% of its answers state the counts %s. Raise the temperature, lower the learning "
-                "rate, or balance the prompts with data.balance_errors.",
-                *(CONSTANT_STEPS, 100 * number / self._answers.total()),
+                "All completions of each prompt had the same reward in the last %d steps, so the policy did not "
+                "learn: %.0f %% of its answers state the counts %s. Raise the temperature, lower the learning rate, "
+                "or balance the prompts with data.balance_errors.",
+                _CONSTANT_STEPS,
+                100 * number / self._answers.total(),
                 ", ".join("none" if value is None else f"{value:g}" for value in counts),
             )

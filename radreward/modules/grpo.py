@@ -4,43 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, Trainer
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
+from lightning.pytorch import Callback
+from torch import Tensor
 from torch.optim import Optimizer
 
 from radreward.criteria import Criteria
+from radreward.data.base_datamodule import BaseDataModule
+from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.collators.rollout import RolloutCollator
-from radreward.data.datamodule import BaseDataModule
 from radreward.data.length_buckets import all_gather_in_order
 from radreward.distributed import all_reduce_mean, all_reduce_sum
 from radreward.errors import InputError
-from radreward.generative.evaluator import GenerativeEvaluator
-from radreward.io.artifacts import write_json
-from radreward.models import Backbone, check_length
-from radreward.models.frozen_weights import FrozenWeights
-from radreward.models.log_probs import CompletionPacking, completion_log_probs, unwrap_peft
+from radreward.models import Backbone
+from radreward.models.log_probs import CompletionPacking, completion_log_probs, rollout_log_probs
+from radreward.models.reference_policy import ReferencePolicy
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.models.vllm_engine import VLLMEngine, check_vllm
 from radreward.modules.agreement_metrics import predicted_count_agreement
-from radreward.modules.base import BaseModule, MetricTable, log_name, require_collator
+from radreward.modules.base import log_name, require_collator
 from radreward.modules.callbacks import RolloutPlots, ValidationExample, log_example
 from radreward.modules.constant_reward import ConstantRewardWarning
+from radreward.modules.generation_metrics import GenerationBatch
+from radreward.modules.generative import GenerativeModule, GenerativeResults
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import PredictedCounts
 from radreward.modules.rollouts import RolloutBatch, RolloutConfig, parse_completions, reward_inputs, rollout_logs
-from radreward.modules.run_folder import RunFolder
-from radreward.modules.warm_start import load_generative_weights
 from radreward.objectives import GRPO, RolloutObjective
 from radreward.types import RolloutPromptBatch
 
 
-class GRPOModule(BaseModule):
+class GRPOModule(GenerativeModule):
     """Trains a generative evaluator on rewards of its own completions (RadReason, section 3).
 
     A step samples G completions per prompt, computes their advantages once, and takes `rollouts.num_iterations`
@@ -68,38 +67,29 @@ class GRPOModule(BaseModule):
         packing: CompletionPacking = "tree",
         optimizer: AdamWConfig | None = None,
     ) -> None:
-        super().__init__(optimizer)
+        super().__init__(backbone or Backbone("tiny-llama"), optimizer)
         self.criteria = criteria
-        self.backbone = backbone or Backbone("tiny-llama")
-        self.model = self.backbone.build(causal_lm=True)
         self.objective = objective or GRPO()
-        self.reference = FrozenWeights(self.model) if self.objective.uses_reference_policy else None
+        self.reference = ReferencePolicy(self.model) if self.objective.uses_reference_policy else None
         self.rollouts = rollouts or RolloutConfig()
         self.packing: CompletionPacking = packing
         self.engine: RolloutEngine | None = None
         self.rollout_batch: RolloutBatch | None = None
         self.val_batches: list[RolloutPromptBatch] = []
-        self.predicted: PredictedCounts | None = None
-        self.val_metrics: MetricTable = {}
         self.num_truncated = 0
 
-    def validate_setup(self, data: BaseDataModule) -> None:
-        """Check that data, engine and backbone fit together.
+    def prompt_encoder(self, data: BaseDataModule) -> ChatPromptEncoder:
+        """See `GenerativeModule.prompt_encoder`."""
+        return require_collator(data, RolloutCollator, "GRPO").prompt_encoder
+
+    def check_settings(self) -> None:
+        """Check that the engine is installed and supports the backbone.
 
         Raises:
-            InputError: If not; names the setting.
+            InputError: If not; names the remedy.
         """
         if self.rollouts.engine == "vllm":
             check_vllm(self.backbone)
-        encoder = require_collator(data, RolloutCollator, "GRPO").prompt_encoder
-        try:
-            check_length(unwrap_peft(self.model).config, encoder.max_length + encoder.max_answer_length)
-        except InputError as error:
-            raise InputError(f"data.collator.max_length plus max_answer_length: {error}") from error
-
-    def new_modules(self) -> list[nn.Module]:
-        """Return no module: all weights learn at one rate."""
-        return []
 
     def configure_callbacks(self) -> list[Callback]:
         """Return plots of rollouts, and a warning of constant rewards."""
@@ -107,12 +97,12 @@ class GRPOModule(BaseModule):
 
     def load_initial_weights(self, folder: Path) -> None:
         """Load the weights of a saved generative evaluator, which are the reference policy too."""
-        load_generative_weights(self.model, folder)
+        super().load_initial_weights(folder)
         if self.reference is not None:
             self.reference.copy_from(self.model)
 
     def checkpoint_keys(self) -> set[str]:
-        """Return the keys of `BaseModule` and those of the reference policy, which a resumed run keeps."""
+        """Return the keys of `BaseModule` and those of the reference policy, which a resumed run needs."""
         reference = {} if self.reference is None else self.reference.state_dict()
         return super().checkpoint_keys() | {f"reference.{name}" for name in reference}
 
@@ -134,13 +124,12 @@ class GRPOModule(BaseModule):
         self.val_batches.clear()
 
     def _setup_engine(self) -> None:
-        self.collator = require_collator(self.datamodule, RolloutCollator, "GRPO")
-        encoder = self.collator.prompt_encoder
+        self.encoder = self.prompt_encoder(self.datamodule)
         if self.engine is None and self.rollouts.engine == "vllm":
-            length = encoder.max_length + encoder.max_answer_length
-            self.engine = VLLMEngine(self.backbone, self.model, encoder.tokenizer, length)
+            length = self.encoder.max_length + self.encoder.max_answer_length
+            self.engine = VLLMEngine(self.backbone, self.model, self.encoder.tokenizer, length)
         elif self.engine is None:
-            self.engine = TransformersEngine(self.model, encoder.tokenizer, self.rollouts.batch_size)
+            self.engine = TransformersEngine(self.model, self.encoder.tokenizer, self.rollouts.batch_size)
 
     def on_train_batch_start(self, batch: RolloutPromptBatch, batch_idx: int) -> None:
         """Discard the rollouts of the previous batch."""
@@ -158,35 +147,34 @@ class GRPOModule(BaseModule):
             super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
 
     def training_step(self, batch: RolloutPromptBatch, batch_idx: int) -> Tensor:
-        """Return the objective's loss of the completions, which are sampled at the first update of a batch.
+        """Return the objective's loss of the completions, which are sampled at the first update on a batch.
 
         Raises:
             FloatingPointError: If the loss is not finite; names the groups of the batch.
             InputError: If a reward cannot be computed, or packing changes log-probabilities.
         """
-        rollout_batch = self.rollout_batch or self._generate_rollouts(batch, batch_idx)
-        logps = self._completion_logps(batch, rollout_batch.completions)
+        rollout_batch = self.rollout_batch or self.sample_rollouts(batch, batch_idx)
+        logps = self._log_probs(batch, rollout_batch.completions)
         if rollout_batch.old_logps is None:
             rollout_batch = rollout_batch._replace(old_logps=logps.detach())
         self.rollout_batch = rollout_batch
         self.check_packing_once(batch)
-        output = self.objective(rollout_batch.to_rollouts(logps))
-        loss = self.objective.reduce(output)
-        self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", batch.ids)
-        self._log_training(batch, loss.detach(), {**output.logs, **rollout_logs(rollout_batch, self.device)})
+        loss, logs = self.objective(rollout_batch.to_rollouts(logps))
+        self.log_loss(loss, batch.ids)
+        self._log_rollouts(batch, {**logs, **rollout_logs(rollout_batch, self.device)})
         return loss
 
     @torch.no_grad()
-    def _generate_rollouts(self, batch: RolloutPromptBatch, batch_idx: int) -> RolloutBatch:
+    def sample_rollouts(self, batch: RolloutPromptBatch, batch_idx: int) -> RolloutBatch:
         """Sample completions and compute advantages; samples depend on seed, step, batch and rank only."""
         seed = hash((torch.initial_seed(), self.global_step, batch_idx, self.global_rank)) % 2**63
         completions = self._sample(batch.prompts, replace(self.rollouts.sampling, seed=seed))
-        parsed = parse_completions(self.collator.template, self.criteria, completions)
+        parsed = parse_completions(self.encoder.template, self.criteria, completions)
         estimate = self.objective.compute_advantages(reward_inputs(batch, completions, parsed, self.criteria))
         ref_logps = None
         if self.reference is not None:
-            with self.reference.used_by(self.model):
-                ref_logps = self._completion_logps(batch, completions)
+            with self.reference.replacing(self.model):
+                ref_logps = self._log_probs(batch, completions)
         self.num_truncated += int(all_reduce_sum(torch.tensor(batch.num_truncated, device=self.device)))
         return RolloutBatch(completions, parsed, estimate, ref_logps)
 
@@ -194,52 +182,41 @@ class GRPOModule(BaseModule):
         """Return the completions of each prompt, which end at the template's stop string."""
         if self.engine is None:
             raise RuntimeError("Expected `on_fit_start` or `on_validation_start` to have built the engine.")
-        stop = self.collator.template.stop_string(self.criteria)
-        params = replace(
-            params, max_new_tokens=self.collator.prompt_encoder.max_answer_length, stop=(stop,) if stop else ()
-        )
+        params = replace(params, max_new_tokens=self.encoder.max_answer_length, stop=self.encoder.stop_strings)
         return self.engine.sample(prompts, params)
 
-    def _completion_logps(self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]) -> Tensor:
+    def _log_probs(self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]) -> Tensor:
         """Return (B, G, T) log-probabilities, 0 for padding."""
-        rows = [
-            completion_log_probs(
-                self.model,
-                [token for segment in prompt for token in segment],
-                [completion.tokens for completion in group],
-                self.rollouts.sampling.temperature,
-                self.packing,
-            ).T
-            for prompt, group in zip(batch.prompts, completions, strict=True)
-        ]
-        return pad_sequence(rows, batch_first=True).transpose(1, 2)  # rows are (T, G)
+        prompts = [list(chain.from_iterable(prompt)) for prompt in batch.prompts]
+        tokens = [[completion.tokens for completion in group] for group in completions]
+        return rollout_log_probs(self.model, prompts, tokens, self.rollouts.sampling.temperature, self.packing)
 
     def check_packing(self, batch: RolloutPromptBatch) -> None:
         """Compare log-probabilities of the first prompt's completions in one row and in separate rows."""
         if self.packing == "rows" or self.rollout_batch is None or self.rollout_batch.old_logps is None:
             return
         completions = [completion.tokens for completion in self.rollout_batch.completions[0]]
-        prompt = [token for segment in batch.prompts[0] for token in segment]
+        prompt = list(chain.from_iterable(batch.prompts[0]))
         separate = completion_log_probs(self.model, prompt, completions, self.rollouts.sampling.temperature, "rows")
         packed = self.rollout_batch.old_logps[0, :, : separate.shape[1]]
-        difference, tolerance = float((packed - separate).abs().max()), self.packing_tolerance(1e-2, 0.5)
+        difference = float((packed - separate).abs().max())
+        tolerance = self.packing_tolerance(1e-2, 0.5)
         if not difference <= tolerance:
             raise InputError(
-                f"Packed and separate log-probabilities of {self.backbone.name} differ by {difference:.1e} "
-                f"(at most {tolerance:.0e} expected). Use `packing: rows` with this backbone."
+                f"Expected packed and separate log-probabilities of {self.backbone.name} to differ by at most "
+                f"{tolerance:.0e} but got {difference:.1e}. Use `packing: rows` with this backbone."
             )
 
-    def _log_training(self, batch: RolloutPromptBatch, loss: Tensor, logs: Mapping[str, Tensor]) -> None:
+    def _log_rollouts(self, batch: RolloutPromptBatch, logs: Mapping[str, Tensor]) -> None:
         size = len(batch.ids)
         means = all_reduce_mean(dict(logs), weight=len(batch.prompts) * self.rollouts.sampling.num_completions)
-        self.log("train/loss", all_reduce_mean({"loss": loss})["loss"], prog_bar=True, batch_size=size)
         self.log("train/reward", means["reward/total"], prog_bar=True, logger=False, batch_size=size)
         self.log_dict({f"train/{log_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size)
         if self.num_truncated:
             self.log("train/truncated", float(self.num_truncated), batch_size=size)
 
     def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> None:
-        """Collect the prompts, which are decoded together: in a fraction of the time that single batches take."""
+        """Collect the prompts; all are decoded together, faster than single batches."""
         self.val_batches.append(batch)
 
     def on_validation_epoch_end(self) -> None:
@@ -255,36 +232,18 @@ class GRPOModule(BaseModule):
         remaining = iter(completions)
         outputs = [self._compare(batch, [next(remaining) for _ in batch.prompts]) for batch in self.val_batches]
         self.val_batches.clear()
-        predicted, well_formed = zip(*all_gather_in_order(outputs), strict=True)
-        self.predicted = PredictedCounts.concatenate(predicted)
-        self.val_metrics = predicted_count_agreement(self.criteria, self.predicted)
-        self.log("val/well_formed", float(torch.cat(well_formed).float().mean()))
-        self.log_metric_table(self.val_metrics)
-        accuracy = float(self.val_metrics["total"]["accuracy"] or 0.0)
+        generations = GenerationBatch.concatenate(all_gather_in_order(outputs))
+        metrics = predicted_count_agreement(self.criteria, generations.predicted)
+        self.results = GenerativeResults(metrics, {"agreement": metrics}, generations.predicted)
+        self.log("val/well_formed", float(generations.columns["well_formed"].mean()))
+        self.log_metric_table(metrics)
+        accuracy = float(metrics["total"]["accuracy"] or 0.0)
         self.log(self.monitor, accuracy, prog_bar=True, logger=False, sync_dist=False)
 
-    def _compare(
-        self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]
-    ) -> tuple[PredictedCounts, Tensor]:
-        """Return the counts that greedy completions state, and (B,) which are well formed."""
-        parsed = parse_completions(self.collator.template, self.criteria, completions)
+    def _compare(self, batch: RolloutPromptBatch, completions: Sequence[tuple[Completion, ...]]) -> GenerationBatch:
+        """Return the counts in greedy completions, and a mask of well-formed completions."""
+        parsed = parse_completions(self.encoder.template, self.criteria, completions)
         answers = reward_inputs(batch, completions, parsed, self.criteria)
         group_ids = tuple(batch.ids[index] for index in batch.group.tolist())
         predicted = PredictedCounts(answers.error_counts.squeeze(1).cpu(), answers.target.cpu(), group_ids)
-        return predicted, answers.well_formed.flatten().cpu()
-
-    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
-        """Return the agreement of greedy completions on the validation split."""
-        trainer.validate(self, data.val_dataloader(), verbose=False)
-        return self.val_metrics
-
-    def save_results(
-        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
-    ) -> None:
-        """Save the evaluator, its validation predictions and metrics."""
-        if self.predicted is None:
-            raise RuntimeError("Expected `measure` to have validated the model.")
-        self.predicted.write(run.validation, self.criteria)
-        encoder = require_collator(data, RolloutCollator, "GRPO").prompt_encoder
-        GenerativeEvaluator(self.backbone, self.model, encoder, training_info).save(run.model, as_float16)
-        write_json(run.metrics, {"agreement": self.val_metrics, **training_info})
+        return GenerationBatch(predicted, {"well_formed": answers.well_formed.flatten().float().cpu()})

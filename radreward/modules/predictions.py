@@ -13,15 +13,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.io.atomic import atomic_file
-
-
-class FindingPredictions(NamedTuple):
-    """Predicted and target weights of the findings of n candidates, see `FindingWeights`."""
-
-    predicted: Tensor
-    """(n, 2), before calibration."""
-    target: Tensor
-    """(n, 2); NaN if unknown."""
+from radreward.types import FindingBatch
 
 
 class ScoredCandidates(NamedTuple):
@@ -33,7 +25,7 @@ class ScoredCandidates(NamedTuple):
     """(n, N) target error counts."""
     group: Tensor
     """(n,) int64: index of the reference."""
-    findings: FindingPredictions | None = None
+    findings: FindingBatch | None = None
     """Weights of the findings; None if the model predicts none."""
 
 
@@ -67,8 +59,8 @@ class PredictedCounts(NamedTuple):
         )
 
     def write(self, path: Path, criteria: Criteria) -> None:
-        """Write the file of `write_predictions`; the reward of a criterion is the quality of its predicted count."""
-        rewards = criteria.quality(self.counts) + 0.0  # -0 is 0
+        """Write the file of `write_predictions`; rewards are those of the predicted counts."""
+        rewards = criteria.target_rewards(self.counts) + 0.0  # -0 is 0
         candidates = ScoredCandidates(rewards, self.target, self.group)
         write_predictions(path, criteria, candidates, tuple(dict.fromkeys(self.group_ids)))
 

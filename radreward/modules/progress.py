@@ -1,4 +1,4 @@
-"""Progress of a run: a bar in a terminal, otherwise a line of text now and then."""
+"""Progress of a run: a bar in a terminal, otherwise periodic lines of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollouts of a policy: sampled completions, how they are parsed, and what is logged about them."""
+"""Rollouts of a policy: sampling settings, parsed completions and their logs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class RolloutConfig:
         if not temperature > 0:
             raise ValueError(f"Expected `temperature` to be > 0, so that completions differ, but got {temperature}.")
         self.sampling = SamplingParams(num_generations, temperature=temperature, top_p=top_p).validate()
-        self.num_iterations, self.batch_size, self.engine = num_iterations, batch_size, engine
+        self.num_iterations = num_iterations
+        self.batch_size = batch_size
+        self.engine = engine
 
 
 class RolloutBatch(NamedTuple):

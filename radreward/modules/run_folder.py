@@ -88,9 +88,9 @@ class RunFolder:
             if not self._holds_run():
                 raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
             if not overwrite:
-                remedy = "Resume it with --ckpt_path=last, replace" if self.last.is_file() else "Replace"
+                remedy = "Resume it with --ckpt-path=last, replace" if self.last.is_file() else "Replace"
                 raise InputError(
-                    f"{self.folder}: holds a run. {remedy} it with --overwrite=true, "
+                    f"{self.folder}: holds a run. {remedy} it with --overwrite, "
                     "or choose another folder with --run-dir."
                 )
 
@@ -123,7 +123,7 @@ class RunFolder:
 
 
 def collect_versions() -> dict[str, Any]:
-    """Return versions and code state: what results depend on besides configuration and data."""
+    """Return versions and code state, on which results depend besides configuration and data."""
     packages: dict[str, str | None] = {}
     for name in RECORDED_PACKAGES:
         try:

@@ -8,7 +8,6 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
-import torch
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
@@ -18,31 +17,11 @@ from radreward.models import Calibration
 
 MAX_POINTS = 2000
 NUM_BINS = 10
-JITTER = 0.15
-FIGURE_SIZE = (4.0, 3.4)
+_JITTER = 0.15
+_FIGURE_SIZE = (4.0, 3.4)
 """Inches; TensorBoard shrinks larger figures until their text is unreadable."""
-MARGINS = {"left": 0.13, "right": 0.97, "bottom": 0.14, "top": 0.97}
+_MARGINS = {"left": 0.13, "right": 0.97, "bottom": 0.14, "top": 0.97}
 """Shares of the figure; a layout computed from the labels would double the time of a figure."""
-
-
-def pair_margins(rewards: Tensor, quality: Tensor, group: Tensor) -> Tensor:
-    """Return the reward of the better minus that of the worse candidate, for all pairs within a group.
-
-    Args:
-        rewards: (C, N).
-        quality: (C, N) targets.
-        group: (C,) index of the reference.
-
-    Returns:
-        (P, N) margins per criterion, > 0 if the order is correct; NaN if neither candidate is better.
-
-    >>> rewards, quality = torch.tensor([[1.0, 0.0], [0.5, 3.0]]), torch.tensor([[0.0, 0.0], [-1.0, 0.0]])
-    >>> pair_margins(rewards, quality, torch.tensor([7, 7]))
-    tensor([[0.5000,    nan]])
-    """
-    first, second = torch.triu((group[:, None] == group[None]), diagonal=1).nonzero().T
-    better = (quality[first] - quality[second]).sign()
-    return ((rewards[first] - rewards[second]) * better).masked_fill(better == 0, torch.nan)
 
 
 def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weights: bool) -> None:
@@ -89,7 +68,7 @@ def log_reward_distributions(
         writer: Writer of the run.
         tags: Tags of the N criteria.
         rewards: (n, N) of the validation split.
-        margins: (P, N), see `pair_margins`.
+        margins: (P, N), see `reward_margins`.
         step: Global step.
     """
     for tag, reward, margin in zip(tags, rewards.T, margins.T, strict=True):
@@ -111,11 +90,11 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
     rewards, errors = rewards.float().cpu(), errors.float().cpu()
     (curve,) = Calibration.fit(rewards[:, None], errors[:, None]).curves
     x, y = rewards.numpy(), errors.numpy()
-    figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, dpi=100)
-    axis = figure.subplots(gridspec_kw=MARGINS)
+    figure = matplotlib.figure.Figure(figsize=_FIGURE_SIZE, dpi=100)
+    axis = figure.subplots(gridspec_kw=_MARGINS)
     shown = slice(None, None, -(-len(x) // MAX_POINTS))
     # Counts are integers: without jitter, points would cover each other.
-    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, len(x[shown]))
+    jitter = np.random.default_rng(0).uniform(-_JITTER, _JITTER, len(x[shown]))
     axis.scatter(x[shown], y[shown] + jitter, s=6, alpha=0.25, color="tab:gray", label="candidates")
     inside = curve[:, 0] >= x.min() - 1e-5  # knots are rounded; the curve's continuation is not drawn
     axis.plot(*curve[inside].T, color="tab:blue", label="expected")
@@ -142,7 +121,7 @@ def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], labe
         curves: Steps and values by name.
         label: Label of the values.
     """
-    figure = matplotlib.figure.Figure(figsize=FIGURE_SIZE, layout="constrained", dpi=100)
+    figure = matplotlib.figure.Figure(figsize=_FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
     for number, (name, points) in enumerate(curves.items()):
         style = {"color": "black", "linewidth": 2} if name == "total" else {"color": f"C{number}"}

@@ -1,4 +1,4 @@
-"""The trainer of a run: Lightning's, with limits that a configuration file can state."""
+"""Lightning's trainer, with batch limits that a configuration file can set."""
 
 from typing import Any
 

@@ -1,10 +1,12 @@
 """Training objectives: losses on rewards and on rollouts, criterion weightings and reward functions."""
 
 from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGuidedScaling, NoScaling
-from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective, Reduction
+from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective
 from radreward.objectives.bradley_terry import BradleyTerry
 from radreward.objectives.count_regression import CountRegression
+from radreward.objectives.findings import FindingRegression, QualityOrder
 from radreward.objectives.grpo import GRPO, RolloutObjective, Rollouts
+from radreward.objectives.located_errors import LocatedErrors
 from radreward.objectives.margin_reward_enforcement import MarginRewardEnforcement
 from radreward.objectives.plackett_luce import PlackettLuce
 from radreward.objectives.reward_functions import (
@@ -14,7 +16,7 @@ from radreward.objectives.reward_functions import (
     ReasoningReward,
     RewardFunction,
 )
-from radreward.objectives.weighted_sum import WeightedSumObjective
+from radreward.objectives.sum_objective import SumObjective
 from radreward.objectives.weighting import CriterionWeighting, DynamicWeighting, FixedWeighting, UniformWeighting
 
 __all__ = [
@@ -26,20 +28,22 @@ __all__ = [
     "CriterionAndTotalObjective",
     "CriterionWeighting",
     "DynamicWeighting",
+    "FindingRegression",
     "FixedWeighting",
     "FormatReward",
     "GaussianAccuracy",
+    "LocatedErrors",
     "MajorityGuidedScaling",
     "MarginRewardEnforcement",
     "NoScaling",
     "Objective",
     "PairObjective",
     "PlackettLuce",
+    "QualityOrder",
     "ReasoningReward",
-    "Reduction",
     "RewardFunction",
     "RolloutObjective",
     "Rollouts",
+    "SumObjective",
     "UniformWeighting",
-    "WeightedSumObjective",
 ]

@@ -1,36 +1,43 @@
-"""Base classes of objectives on rewards: from a batch of tensors to unreduced losses."""
+"""Base classes of objectives on rewards: from a batch of tensors to the loss that is minimized."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from radreward.criteria.pairs import gather_pairs
 from radreward.distributed import mean_count_per_rank, world_size
 from radreward.errors import InputError
-from radreward.objectives.functional import ranking_losses as functional
+from radreward.objectives.functional import ranking_losses
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 
 Reduction = Literal["mean", "sum"]
+T = TypeVar("T")
 
 
 class Objective(nn.Module, ABC):
-    """A loss on rewards.
+    """The loss that a reward model is trained with: the module minimizes it and adds no other term.
 
-    Subclasses implement `forward`. The training module calls it on every batch and minimizes `reduce` of its output.
-    Means over criteria are computed by `self.weighting`.
+    Subclasses implement `forward`, and average their losses with `reduce`.
 
     Args:
         weighting: Weights of the criteria in a mean over them; defaults to `UniformWeighting`.
-        reduction: "mean" or "sum" over the losses.
+        reduction: "mean" or "sum" over the losses of a batch.
+
+    Attributes:
+        needs: Optional parts of a `RewardBatch` that the objective requires: "findings", "located_errors". The module
+            builds a model that predicts them.
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
     """
+
+    needs: frozenset[str] = frozenset()
 
     def __init__(self, weighting: CriterionWeighting | None = None, reduction: Reduction = "mean") -> None:
         super().__init__()
@@ -41,40 +48,43 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Return the unreduced losses of a batch and detached scalars to log.
+        """Return the loss of a batch and detached scalars to log.
 
-        A log key that ends in "/j" belongs to criterion j. An empty batch gives losses of length 0 that still depend
-        on the rewards, so that their sum backpropagates zeros.
+        A log key that ends in "/j" belongs to criterion j. An empty batch gives a loss of 0.
         """
 
-    if TYPE_CHECKING:
-
-        def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
-            """Call `forward`."""
-
-    def normalized_losses(self, output: ObjectiveOutput) -> Tensor:
-        """Return the contribution of each loss to the reduced loss: same length as the losses, sums to `reduce`.
-
-        In distributed training the contributions are scaled so that the mean over ranks is the mean (or sum) over
-        the losses of all ranks, although each rank has a different number of losses.
+    def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
+        """Call `forward`, and let the loss depend on all rewards: distributed training waits for every gradient.
 
         Raises:
-            InputError: If `forward` did not return an `ObjectiveOutput` with (n,) losses; names the class.
+            InputError: If it does not return an `ObjectiveOutput` with a () loss; names the class.
         """
+        output: Any = super().__call__(batch)
         name = type(self).__name__
         if not isinstance(output, ObjectiveOutput):
             raise InputError(
                 f"{name}: Expected `forward` to return an ObjectiveOutput but got {type(output).__name__}."
             )
-        if output.losses.ndim != 1:
-            raise InputError(f"{name}: Expected losses of shape (n,) but got {tuple(output.losses.shape)}.")
-        if self.reduction == "sum":
-            return output.losses * world_size()
-        return output.losses / mean_count_per_rank(len(output.losses), output.losses.device)
+        if output.loss.ndim:
+            shape = tuple(output.loss.shape)
+            raise InputError(f"{name}: Expected a loss of shape () but got {shape}. Average it with `self.reduce`.")
+        if output.loss.requires_grad or not len(batch.rewards):
+            return output._replace(loss=output.loss + 0.0 * batch.rewards.sum())
+        return output
 
-    def reduce(self, output: ObjectiveOutput) -> Tensor:
-        """Return the () loss to minimize, in the dtype of the rewards; 0 for a batch without losses."""
-        return self.normalized_losses(output).sum()
+    def reduce(self, losses: Tensor, count: int | Tensor | None = None) -> Tensor:
+        """Return the mean or the sum of n losses, (n, ...) to (...); 0 if there are none.
+
+        In distributed training, the mean over ranks of the result is the mean (or sum) over the losses of all ranks,
+        although each rank has a different number of losses. Every rank must call this equally often.
+
+        Args:
+            losses: The losses of this rank.
+            count: Divisor of the mean in place of n, such as the number of candidates that have several losses.
+        """
+        if self.reduction == "sum":
+            return losses.sum(0) * world_size()
+        return (losses / mean_count_per_rank(len(losses) if count is None else count, losses.device)).sum(0)
 
     def update_weighting(self, batch: RewardBatch) -> None:
         """In training, update the weighting with the pairs that each criterion's rewards order correctly.
@@ -82,29 +92,24 @@ class Objective(nn.Module, ABC):
         A subclass that implements `forward` calls it there once per batch, after the weights were used.
         """
         if self.training:
-            accepted, rejected = batch.pairs.unbind(1)
-            rewards, quality = batch.rewards.detach(), batch.quality
-            labels = functional.pairwise_order_labels(
-                rewards[accepted] - rewards[rejected], quality[accepted] - quality[rejected]
-            )
-            self.weighting.update(*labels)
+            accepted, rejected, margin = gather_pairs(batch)
+            self.weighting.update(*ranking_losses.pairwise_order_labels((accepted - rejected).detach(), margin))
 
-    def reduce_logs(self, terms: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Average loss terms to scalars to log, and add the logs of the weighting.
+    def reduce_by_criterion(self, name: str, losses: Tensor) -> dict[str, Tensor]:
+        """Return logs of (n, N) losses: their weighted mean as "name", and "name/j" per criterion; reduced over n."""
+        reduced = self.reduce(losses.detach())
+        return {f"{name}/{j}": value for j, value in enumerate(reduced)} | {name: self.weighting(reduced)}
 
-        Args:
-            terms: (n,) values, or (n, N) values per criterion, by name. The latter are logged as their weighted mean
-                and per criterion as "name/j". The mean of an empty term is 0. As with `normalized_losses`, the mean
-                over ranks is the mean over all values.
-        """
-        logs = self.weighting.logs()
-        for name, values in terms.items():
-            mean = values.detach().sum(0) / mean_count_per_rank(len(values), values.device)
-            if mean.ndim:
-                logs |= {f"{name}/{j}": value for j, value in enumerate(mean)}
-                mean = self.weighting(mean)
-            logs[name] = mean
-        return logs
+
+def require_part(part: T | None, name: str, objective: Objective) -> T:
+    """Return an optional part of a batch.
+
+    Raises:
+        InputError: If it is None; names the objective and the part.
+    """
+    if part is None:
+        raise InputError(f"{type(objective).__name__}: Expected a batch with `{name}` but it has none.")
+    return part
 
 
 class PairObjective(Objective):
@@ -115,10 +120,10 @@ class PairObjective(Objective):
     >>> class SquaredMargin(PairObjective):
     ...     def pair_loss(self, accepted, rejected, margin):
     ...         return self.weighting((accepted - rejected - margin) ** 2)
-    >>> rewards, quality = torch.tensor([[1.0, 0.0], [0.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]])
-    >>> batch = RewardBatch(rewards, quality, torch.tensor([0, 0]), torch.tensor([[0, 1]]))
-    >>> SquaredMargin()(batch).losses
-    tensor([1.])
+    >>> rewards, targets = torch.tensor([[1.0, 0.0], [0.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> batch = RewardBatch(rewards, targets, torch.tensor([0, 0]), torch.tensor([[0, 1]]))
+    >>> SquaredMargin()(batch).loss
+    tensor(1.)
     """
 
     @abstractmethod
@@ -128,7 +133,7 @@ class PairObjective(Objective):
         Args:
             accepted: (P, N) rewards of the better reports.
             rejected: (P, N) rewards of the worse reports.
-            margin: (P, N) quality of the accepted minus quality of the rejected report, in the dtype of the
+            margin: (P, N) target rewards of the accepted minus those of the rejected report, in the dtype of the
                 rewards; may be negative for a criterion, and its sum is positive.
 
         Returns:
@@ -136,8 +141,16 @@ class PairObjective(Objective):
         """
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Return the losses of the pairs, and update the weighting."""
-        output = ObjectiveOutput(self.pair_loss(*gather_pairs(batch)), self.reduce_logs({}))
+        """Return the reduced loss of the pairs, and update the weighting.
+
+        Raises:
+            InputError: If `pair_loss` does not return one loss per pair; names the class.
+        """
+        losses = self.pair_loss(*gather_pairs(batch))
+        if losses.shape != batch.pairs.shape[:1]:
+            name, shape = type(self).__name__, tuple(losses.shape)
+            raise InputError(f"{name}: Expected `pair_loss` to return ({len(batch.pairs)},) losses but got {shape}.")
+        output = ObjectiveOutput(self.reduce(losses), self.weighting.logs())
         self.update_weighting(batch)
         return output
 
@@ -145,7 +158,8 @@ class PairObjective(Objective):
 class CriterionAndTotalObjective(Objective):
     """An objective with one term per criterion and one for their total: L = L_ind + λ·L_tot.
 
-    Subclasses implement `loss_terms`. Logged: `individual`, `individual/j`, `total`.
+    Subclasses implement `loss_terms`. Logged: the terms that add up to the loss, `individual` and `total`, the latter
+    with its factor λ, and `individual/j` per criterion.
 
     Args:
         lambda_: Weight of the total term (λ).
@@ -180,22 +194,15 @@ class CriterionAndTotalObjective(Objective):
         """Return the (n, N) losses per criterion and the (n,) losses of the total; called once per batch."""
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Return the (n,) losses L, and update the weighting."""
+        """Return the reduced loss L, and update the weighting."""
         individual, total = self.loss_terms(batch)
-        losses, logged = [], {}
+        logs = self.weighting.logs()
+        terms = []
         if self.use_criteria:
-            losses.append(self.weighting(individual))
-            logged["individual"] = individual
+            terms.append(self.reduce(self.weighting(individual)))
+            logs |= self.reduce_by_criterion("individual", individual)
         if self.use_total:
-            losses.append(self.lambda_ * total)
-            logged["total"] = total
-        output = ObjectiveOutput(torch.stack(losses).sum(0), self.reduce_logs(logged))
+            terms.append(self.reduce(self.lambda_ * total))
+            logs["total"] = terms[-1].detach()
         self.update_weighting(batch)
-        return output
-
-
-def gather_pairs(batch: RewardBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the (P, N) rewards of accepted and rejected reports and their margins, in the dtype of the rewards."""
-    accepted, rejected = batch.pairs.unbind(1)
-    margin = (batch.quality[accepted] - batch.quality[rejected]).to(batch.rewards.dtype)
-    return batch.rewards[accepted], batch.rewards[rejected], margin
+        return ObjectiveOutput(torch.stack(terms).sum(), logs)

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from radreward.objectives.base import Objective, Reduction
-from radreward.objectives.functional import ranking_losses as functional
+from radreward.objectives.functional import regression_losses
 from radreward.objectives.weighting import CriterionWeighting
 from radreward.types import ObjectiveOutput, RewardBatch
 
@@ -17,14 +17,14 @@ from radreward.types import ObjectiveOutput, RewardBatch
 class CountRegression(Objective):
     """Regression of error counts on rewards, which determines the level of the rewards and not only differences.
 
-    With w_j the batch's `error_weights`, errors_j = -quality_j / w_j and the prediction is x_j = -reward_j / w_j
+    With w_j the batch's `weights`, errors_j = -target_j / w_j and the prediction is x_j = -reward_j / w_j
     (-reward_j for a criterion of weight 0, which has no errors):
 
     - huber: ½e² if the deviation e = x_j - errors_j is at most δ in size, else δ·(|e| - ½δ);
     - poisson: rate - errors_j·log(rate), rate = softplus(x_j), the negative log-likelihood less a constant.
 
-    One loss per candidate: the weighted mean over criteria. Logged: `individual`, `individual/j`, and the absolute
-    deviation in errors, `deviation`, `deviation/j`.
+    One loss per candidate: the weighted mean over criteria. Logged: the loss as `individual`, `individual/j`, and the
+    absolute deviation in errors, `deviation`, `deviation/j`.
 
     Args:
         loss: "huber" or "poisson".
@@ -36,8 +36,8 @@ class CountRegression(Objective):
         ValueError: If `loss` is neither huber nor poisson, or `delta` is not finite and > 0.
 
     >>> batch = RewardBatch(torch.tensor([[-1.0]]), torch.tensor([[-3.0]]), torch.zeros(1), torch.zeros(0, 2).long())
-    >>> CountRegression()(batch).losses  # 2 - 1/2
-    tensor([1.5000])
+    >>> CountRegression()(batch).loss  # 2 - 1/2
+    tensor(1.5000)
     """
 
     def __init__(
@@ -56,17 +56,19 @@ class CountRegression(Objective):
         self.delta = delta
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Return the (C,) losses, and update the weighting."""
-        weights = torch.ones(batch.rewards.shape[-1]) if batch.error_weights is None else batch.error_weights
+        """Return the reduced loss of the candidates, and update the weighting."""
+        weights = torch.ones(batch.rewards.shape[-1]) if batch.weights is None else batch.weights
         weights = torch.where(weights > 0, weights, 1.0).to(batch.rewards)
-        predicted, errors = -batch.rewards / weights, -batch.quality.to(batch.rewards.dtype) / weights
+        predicted, errors = -batch.rewards / weights, -batch.targets.to(batch.rewards.dtype) / weights
         if self.loss == "huber":
             individual = F.huber_loss(predicted, errors, delta=self.delta, reduction="none")
             deviation = (predicted - errors).abs()
         else:
-            individual = functional.poisson_nll(predicted, errors)
+            individual = regression_losses.poisson_nll(predicted, errors)
             deviation = (F.softplus(predicted) - errors).abs()
-        logs = self.reduce_logs({"individual": individual, "deviation": deviation})
-        output = ObjectiveOutput(self.weighting(individual), logs)
+        logs = self.weighting.logs()
+        logs |= self.reduce_by_criterion("individual", individual)
+        logs |= self.reduce_by_criterion("deviation", deviation)
+        loss = self.reduce(self.weighting(individual))
         self.update_weighting(batch)
-        return output
+        return ObjectiveOutput(loss, logs)

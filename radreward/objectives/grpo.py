@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from radreward.distributed import mean_count_per_rank, raise_on_all_ranks
+from radreward.distributed import mean_over_ranks, raise_on_all_ranks
 from radreward.errors import InputError
 from radreward.objectives.advantage_scaling import AdvantageScaling, NoScaling
-from radreward.objectives.functional import policy as functional
+from radreward.objectives.functional import policy
 from radreward.objectives.reward_functions import FormatReward, GaussianAccuracy, ReasoningReward, RewardFunction
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import AdvantageEstimate, ObjectiveOutput, ParsedCompletions
@@ -41,7 +41,7 @@ class RolloutObjective(nn.Module, ABC):
     """A loss on a policy's own completions.
 
     The training module calls `compute_advantages` once per rollout batch and the objective itself at every update on
-    it, and minimizes `reduce` of its output.
+    it, and minimizes its loss.
     """
 
     @abstractmethod
@@ -54,7 +54,7 @@ class RolloutObjective(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
-        """Return the (B·G,) losses of the completions and detached scalars to log."""
+        """Return the mean loss over the completions of all ranks, see `mean_over_ranks`, and scalars to log."""
 
     @property
     def uses_reference_policy(self) -> bool:
@@ -65,10 +65,6 @@ class RolloutObjective(nn.Module, ABC):
 
         def __call__(self, rollouts: Rollouts) -> ObjectiveOutput:
             """Call `forward`."""
-
-    def reduce(self, output: ObjectiveOutput) -> Tensor:
-        """Return the () loss to minimize: the mean over the completions of all ranks."""
-        return output.losses.sum() / mean_count_per_rank(len(output.losses), output.losses.device)
 
 
 class GRPO(RolloutObjective):
@@ -82,7 +78,7 @@ class GRPO(RolloutObjective):
         accuracy_reward: Reward per criterion, also passed to `scaling`; defaults to `GaussianAccuracy` with σ = 0.5.
         rewards: Further rewards; defaults to `FormatReward` and `ReasoningReward`.
         weighting: Weights of the criteria in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW),
-            which is updated with `error_presence`.
+            which is updated with `_error_presence`.
         scaling: Scaling of advantages; `MajorityGuidedScaling` for majority-guided advantage scaling (MGAS).
         clip_epsilon: Clipping range of the probability ratio (ε).
         kl_coef: Weight of the KL divergence from the reference policy (β); 0 skips that policy.
@@ -148,25 +144,25 @@ class GRPO(RolloutObjective):
             "completions/well_formed": completions.well_formed.float().mean(),
         }
         if self.training:
-            self.weighting.update(*error_presence(completions))
+            self.weighting.update(*_error_presence(completions))
         return AdvantageEstimate(advantages, rewards, scales, logs)
 
     def advantages(self, rewards: Tensor) -> Tensor:
         """Return (B, G) advantages of (B, G) rewards; a completion without a reward (NaN) is left out of its group."""
         if not rewards.isnan().any():
-            return functional.group_advantages(rewards)
+            return policy.group_advantages(rewards)
         advantages = torch.zeros_like(rewards)
         for group, row in enumerate(rewards):
             rewarded = ~row.isnan()
             if rewarded.sum() > 1:
-                advantages[group, rewarded] = functional.group_advantages(row[rewarded].unsqueeze(0))[0]
+                advantages[group, rewarded] = policy.group_advantages(row[rewarded].unsqueeze(0))[0]
         return advantages
 
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
-        """Return the mean token loss of each completion; 0 for a completion without tokens."""
+        """Return the mean over completions of their mean token loss, 0 for a completion without tokens."""
         ratio = (rollouts.logps - rollouts.old_logps).exp()
         advantages = rollouts.advantages.to(ratio.dtype).unsqueeze(-1)  # (B, G, 1)
-        losses = functional.clipped_surrogate(ratio, advantages, self.clip_epsilon)
+        losses = policy.clipped_surrogate(ratio, advantages, self.clip_epsilon)
         above = (ratio > 1 + self.clip_epsilon) & (advantages > 0)
         below = (ratio < 1 - self.clip_epsilon) & (advantages < 0)
         clipped = (above | below).to(ratio.dtype)  # tokens without gradient
@@ -174,10 +170,11 @@ class GRPO(RolloutObjective):
         if self.kl_coef:
             if rollouts.ref_logps is None:
                 raise ValueError("Expected `ref_logps`, which the KL divergence needs, but got None.")
-            divergence = functional.k3_kl(rollouts.logps, rollouts.ref_logps)
+            divergence = policy.k3_kl(rollouts.logps, rollouts.ref_logps)
             losses = losses + self.kl_coef * divergence
             logs["kl"] = _token_mean(divergence, rollouts.mask).mean().detach()
-        return ObjectiveOutput(_token_mean(losses, rollouts.mask).flatten(), logs)
+        losses = _token_mean(losses, rollouts.mask)
+        return ObjectiveOutput(mean_over_ranks(losses.mean(), losses.numel()), logs)
 
     def _named_rewards(self) -> dict[str, RewardFunction]:
         """Return all reward functions by name in the logs; the second of a class is named Class_2."""
@@ -215,14 +212,12 @@ class GRPO(RolloutObjective):
                 raise InputError(
                     f"The reward function {class_name} returned no finite value for any of {missing} completions."
                 )
-            logger.warning(
-                "%s returned no finite value for %d of %d completions, which are left out.",
-                *(class_name, missing, rewards.numel()),
-            )
+            message = "%s returned no finite value for %d of %d completions, which are left out."
+            logger.warning(message, class_name, missing, rewards.numel())
         return rewards
 
 
-def error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
+def _error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
     """Return stated and actual presence of errors per criterion, (B·G, N) bool each, for a weighting.
 
     An unparsable error count is treated as no error.
@@ -236,12 +231,12 @@ def error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
     ...     texts=(("",),),
     ...     report_pairs=(("", ""),),
     ... )
-    >>> predicted, actual = error_presence(completions)
+    >>> predicted, actual = _error_presence(completions)
     >>> predicted.tolist(), actual.tolist()
     ([[True, True]], [[False, False]])
     """
-    predicted = functional.round_half_up(completions.error_counts) > 0
-    actual = (functional.round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
+    predicted = policy.round_half_up(completions.error_counts) > 0
+    actual = (policy.round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
     return predicted.flatten(0, 1), actual.flatten(0, 1)
 
 

@@ -6,8 +6,9 @@ import math
 
 from torch import Tensor
 
-from radreward.objectives.base import CriterionAndTotalObjective, Reduction, gather_pairs
-from radreward.objectives.functional import ranking_losses as functional
+from radreward.criteria.pairs import gather_pairs
+from radreward.objectives.base import CriterionAndTotalObjective, Reduction
+from radreward.objectives.functional import ranking_losses
 from radreward.objectives.weighting import CriterionWeighting
 from radreward.types import RewardBatch
 
@@ -21,8 +22,8 @@ class MarginRewardEnforcement(CriterionAndTotalObjective):
     - L_tot = ReLU(-Σ_j d_j + Σ_j m_j);
     - L = L_ind + λ·L_tot.
 
-    The loss depends on differences only, so rewards are determined up to an offset per criterion. Logged:
-    `individual`, `individual/j`, `total`.
+    The loss depends on differences only, so rewards are determined up to an offset per criterion. Logged: L_ind as
+    `individual`, λ·L_tot as `total`, and `individual/j` per criterion.
 
     Args:
         lambda_: Weight of the total term (λ; Table 7 of the paper).
@@ -36,10 +37,10 @@ class MarginRewardEnforcement(CriterionAndTotalObjective):
         ValueError: If `lambda_` or `c` is negative or not finite, or both terms are excluded.
 
     >>> import torch
-    >>> rewards, quality = torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [-2.0, 0.0]])
-    >>> batch = RewardBatch(rewards, quality, torch.tensor([0, 0]), torch.tensor([[0, 1]]))
-    >>> MarginRewardEnforcement()(batch).losses  # (2 + 0) / 2 + 1 * 2
-    tensor([3.])
+    >>> rewards, targets = torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [-2.0, 0.0]])
+    >>> batch = RewardBatch(rewards, targets, torch.tensor([0, 0]), torch.tensor([[0, 1]]))
+    >>> MarginRewardEnforcement()(batch).loss  # (2 + 0) / 2 + 1 * 2
+    tensor(3.)
     """
 
     def __init__(
@@ -60,4 +61,5 @@ class MarginRewardEnforcement(CriterionAndTotalObjective):
         """Return the (P, N) summands of L_ind and the (P,) L_tot."""
         accepted, rejected, margin = gather_pairs(batch)
         difference = accepted - rejected
-        return functional.mre_criterion_loss(difference, margin, self.c), functional.mre_total_loss(difference, margin)
+        individual = ranking_losses.mre_criterion_loss(difference, margin, self.c)
+        return individual, ranking_losses.mre_total_loss(difference, margin)

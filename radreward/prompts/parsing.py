@@ -1,4 +1,4 @@
-"""Numbers and errors read from a model's answer: a value that cannot be parsed is None with a reason, never a guess."""
+"""Parsed answers of a model; an unparsable value is None with a reason, never a guess."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 STATUS_OK = "ok"
 STATUS_TRUNCATED = "truncated"
-STATUS_NOT_FINITE = "expected a finite score but the model gave none"
+STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
 STATUS_NO_REPORT = "no finding and no normal statement recognised"
 """Beginning of the status of a pair of which one text is no report; the report is named after it."""
@@ -74,7 +75,8 @@ ScoreOutput = Literal["total", "quality"]
 class PairError(NamedTuple):
     """Reason why a pair cannot be scored."""
 
-    field: str
+    field: str | None
+    """Text that is unusable, "reference" or "candidate", or another field of its row; None if it is the whole row."""
     reason: str
 
 
@@ -88,13 +90,13 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
         if is_missing(value):
             return PairError(field, f"missing {field}")
         if not isinstance(value, str):
-            return PairError(field, f"expected a text as {field} but got {type(value).__name__}")
+            return PairError(field, f"Expected a text as {field} but got {type(value).__name__}")
         if not value.strip():
             return PairError(field, f"empty {field}")
         if not is_valid_utf8(value):
-            return PairError(field, f"expected UTF-8 text as {field}")
+            return PairError(field, f"Expected UTF-8 text as {field}")
         if len(value) > MAX_REPORT_CHARS:
-            return PairError(field, f"over the limit: expected at most {MAX_REPORT_CHARS} characters as {field}")
+            return PairError(field, f"over the limit: Expected at most {MAX_REPORT_CHARS} characters as {field}")
     return None
 
 
@@ -175,18 +177,8 @@ class Scorer(ABC):
             if values is not None and len(values) != len(valid):
                 scorer_name = self.title or type(self).__name__
                 raise InputError(f"{scorer_name}: Expected `{name}` of {len(valid)} pairs but got {len(values)}.")
-        status = [STATUS_OK if error is None else error.reason for error in errors]
-        for index, value in zip(valid, scores.status, strict=True):
-            status[index] = value
-        evidence = None
-        if scores.evidence is not None:
-            by_index = dict(zip(valid, scores.evidence, strict=True))
-            evidence = tuple(by_index.get(index) for index in range(len(status)))
-        total = _scatter_rows(scores.total, valid, len(status))
-        sub_scores, error_counts, quality = (
-            None if values is None else _scatter_rows(values, valid, len(status))
-            for values in (scores.sub_scores, scores.error_counts, scores.quality)
-        )
+        scores = _spread_rows(scores, errors, valid)
+        total, quality, status = scores.total, scores.quality, list(scores.status)
         if quality is not None:
             quality[[index for index in valid if references[index].split() == candidates[index].split()]] = 1.0
             quality[~total.isfinite()] = math.nan
@@ -195,7 +187,7 @@ class Scorer(ABC):
             if status[index] in SCORED_STATUSES:
                 status[index] = STATUS_NOT_FINITE
         tags = self.criteria.tags if self.criteria else None
-        return Scores(total, sub_scores, error_counts, tuple(status), evidence, quality, self.sub_names, tags)
+        return scores._replace(status=tuple(status), sub_names=self.sub_names, count_names=tags)
 
     def require_output(self, output: ScoreOutput) -> None:
         """Check that the scorer has an output.
@@ -279,8 +271,40 @@ def _normalize_texts(texts: Sequence[Any]) -> list[Any]:
     return [normalize_report(text) if isinstance(text, str) else text for text in texts]
 
 
-def _scatter_rows(values: Tensor, rows: list[int], length: int) -> Tensor:
-    """Scatter the values of some rows to (length, ...), NaN elsewhere."""
-    scattered = values.float().new_full((length, *values.shape[1:]), math.nan)
-    scattered[rows] = values.float()
-    return scattered
+def _spread_rows(scores: Scores, errors: Sequence[PairError | None], valid: Sequence[int]) -> Scores:
+    """Return scores of all pairs: those of the valid ones, and NaN with the reason for pairs with an error."""
+
+    def spread(values: Tensor) -> Tensor:
+        rows = values.float().new_full((len(errors), *values.shape[1:]), math.nan)
+        rows[list(valid)] = values.float()
+        return rows
+
+    status = [STATUS_OK if error is None else error.reason for error in errors]
+    fields = [None if error is None else error.field for error in errors]
+    evidence: list[Any] = [None] * len(errors)
+    for row, index in enumerate(valid):
+        status[index] = scores.status[row]
+        fields[index] = scores.status_fields[row] if scores.status_fields else None
+        evidence[index] = scores.evidence[row] if scores.evidence else None
+    return Scores(
+        total=spread(scores.total),
+        sub_scores=None if scores.sub_scores is None else spread(scores.sub_scores),
+        error_counts=None if scores.error_counts is None else spread(scores.error_counts),
+        quality=None if scores.quality is None else spread(scores.quality),
+        status=tuple(status),
+        status_fields=tuple(fields),
+        evidence=None if scores.evidence is None else tuple(evidence),
+    )
+
+
+def concatenate_scores(parts: Sequence[Scores]) -> Scores:
+    """Return the scores of consecutive rows by one scorer as one; there is at least one part."""
+    import torch
+
+    def join(values: Sequence[Any]) -> Any:
+        if values[0] is None:
+            return None
+        return torch.cat(list(values)) if isinstance(values[0], torch.Tensor) else tuple(chain(*values))
+
+    per_row = set(Scores._fields) - {"sub_names", "count_names"}
+    return parts[0]._replace(**{name: join([getattr(part, name) for part in parts]) for name in per_row})

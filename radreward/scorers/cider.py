@@ -6,13 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.normalization import normalize_report
 
-NGRAM_ORDERS = (1, 2, 3, 4)
-LENGTH_SIGMA = 6.0
+_NGRAM_ORDERS = (1, 2, 3, 4)
+_LENGTH_SIGMA = 6.0
 """Standard deviation of the Gaussian length penalty, in words (σ)."""
 _WORD = re.compile(r"\w+")
 
@@ -42,6 +41,7 @@ class CIDEr(StatelessScorer):
     config_name = "cider.json"
     title = "CIDEr-D"
     total_range = (0.0, 10.0)
+    setting_names = ("n_documents", "frequencies")
 
     def __init__(self, n_documents: int = 0, frequencies: Mapping[str, int] | None = None) -> None:
         if frequencies is not None and n_documents < 1:
@@ -55,10 +55,6 @@ class CIDEr(StatelessScorer):
         if self.frequencies is not None:
             return self
         return CIDEr(*_document_frequencies(map(normalize_report, references)))
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"n_documents": self.n_documents, "frequencies": self.frequencies}
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         """See `StatelessScorer.compute_totals`."""
@@ -90,7 +86,7 @@ def _document_frequencies(references: Iterable[str]) -> tuple[int, dict[str, int
     n_documents = 0
     for text in references:
         n_documents += 1
-        frequencies.update(ngram for order in NGRAM_ORDERS for ngram in _ngrams(text, order))
+        frequencies.update(ngram for order in _NGRAM_ORDERS for ngram in _ngrams(text, order))
     return n_documents, dict(frequencies)
 
 
@@ -101,7 +97,7 @@ def _tfidf_vectors(text: str, n_documents: int, frequencies: Mapping[str, int]) 
             ngram: count * math.log(n_documents / max(1, frequencies.get(ngram, 0)))
             for ngram, count in _ngrams(text, order).items()
         }
-        for order in NGRAM_ORDERS
+        for order in _NGRAM_ORDERS
     ]
 
 
@@ -111,4 +107,4 @@ def _similarity(reference: _NgramVectors, candidate: _NgramVectors, length_diffe
         norm = math.hypot(*r.values()) * math.hypot(*c.values())
         if norm:
             total += sum(min(c[ngram], weight) * weight for ngram, weight in r.items() if ngram in c) / norm
-    return 10 / len(NGRAM_ORDERS) * total * math.exp(-(length_difference**2) / (2 * LENGTH_SIGMA**2))
+    return 10 / len(_NGRAM_ORDERS) * total * math.exp(-(length_difference**2) / (2 * _LENGTH_SIGMA**2))

@@ -19,9 +19,9 @@ from radreward.io.artifacts import fingerprint
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
-CUSTOM_METRIC = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")
+_CUSTOM_METRIC = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")
 """Syntax of a custom metric's name."""
-MetricFunction = Callable[[str, str], float]
+_MetricFunction = Callable[[str, str], float]
 
 
 class CustomScorer(Scorer):
@@ -44,7 +44,7 @@ class CustomScorer(Scorer):
 
     normalizes_text = False
 
-    def __init__(self, metric: MetricFunction, source_code: str = "") -> None:
+    def __init__(self, metric: _MetricFunction, source_code: str = "") -> None:
         self.metric, self.source_code = metric, source_code
         self._candidate_first = _parameter_names(metric)[:2] == ["candidate", "reference"]
         self.title = getattr(metric, "title", getattr(metric, "__name__", type(metric).__name__))
@@ -60,7 +60,7 @@ class CustomScorer(Scorer):
         Raises:
             InputError: If file or name do not exist, the file cannot be imported, or the object is unsuitable.
         """
-        match = CUSTOM_METRIC.fullmatch(str(folder))
+        match = _CUSTOM_METRIC.fullmatch(str(folder))
         if match is None:
             raise InputError(f"{folder}: Expected a metric as my_file.py:my_metric.")
         path = Path(match["file"]).expanduser()
@@ -94,7 +94,7 @@ class CustomScorer(Scorer):
         try:
             return float(value), STATUS_OK
         except (TypeError, ValueError):
-            return math.nan, f"expected a number from {self.title} but got {type(value).__name__}"
+            return math.nan, f"Expected a number from {self.title} but got {type(value).__name__}"
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`; covers the file, but not its imports."""
@@ -109,7 +109,7 @@ class CustomScorer(Scorer):
         raise InputError(f"{self.title} cannot be saved because it is code; load it from its file.")
 
 
-def _parameter_names(metric: MetricFunction) -> list[str]:
+def _parameter_names(metric: _MetricFunction) -> list[str]:
     """Return the names of a function's parameters; none if it does not tell, as some built-in functions."""
     try:
         return list(inspect.signature(metric).parameters)

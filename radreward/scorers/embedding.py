@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import torch
 
@@ -34,6 +34,7 @@ class EmbeddingScorer(StatelessScorer):
     """
 
     source_modules = (text_encoder,)
+    setting_names: ClassVar[tuple[str, ...]] = ("encoder", "layer")
 
     def __init__(
         self,
@@ -53,10 +54,6 @@ class EmbeddingScorer(StatelessScorer):
     @abstractmethod
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
         """Return the score of two texts; called for each pair."""
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"encoder": self.encoder, "layer": self.layer}
 
     def code_version(self) -> str:
         """See `StatelessScorer.code_version`; includes the weights."""
@@ -98,6 +95,7 @@ class BERTScore(EmbeddingScorer):
     """
 
     config_name = "bertscore.json"
+    setting_names = ("encoder", "layer", "baseline")
 
     def __init__(
         self,
@@ -114,10 +112,6 @@ class BERTScore(EmbeddingScorer):
         super().__init__(encoder, layer, on_too_long, device, allow_download)
         self.baseline = baseline
         self.total_range = (self._rescale(-1.0), 1.0)
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {**super().settings(), "baseline": self.baseline}
 
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
         """See `EmbeddingScorer.similarity`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import torch
 
@@ -20,8 +19,8 @@ from radreward.text.patient_context import PatientContext
 from radreward.text.significance import named_findings
 from radreward.types import Entity, Scores
 
-EntityTuple = tuple[str, ...]
-STATUS_NO_TUPLES = "no entity in either report"
+_EntityTuple = tuple[str, ...]
+_STATUS_NO_TUPLES = "no entity in either report"
 _SPACES = re.compile(r"[^\S\n]+")
 """Whitespace within a line; a sentence may end at a line break."""
 
@@ -50,20 +49,17 @@ class EntityF1(StatelessScorer):
     total_range = (0.0, 1.0)
     has_quality = True
     uses_context = True
+    setting_names = ("tagger",)
 
     def __init__(self, tagger: str = "rules") -> None:
-        self.tagger_name = tagger
-        self.tagger = CachingTagger(load_tagger(tagger))
+        self.tagger = tagger
+        self._tagger = CachingTagger(load_tagger(tagger))
         self.requires_report = tagger == "rules"
         super().__init__()
 
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"tagger": self.tagger_name}
-
     def code_version(self) -> str:
         """See `StatelessScorer.code_version`; includes the tagger."""
-        return super().code_version() + self.tagger.fingerprint()
+        return super().code_version() + self._tagger.fingerprint()
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
@@ -71,14 +67,14 @@ class EntityF1(StatelessScorer):
         """See `Scorer._score_in_context`."""
         texts = list(dict.fromkeys((*references, *candidates)))
         spaced = [_SPACES.sub(" ", text) for text in texts]
-        entities = self.tagger.tag_reports(spaced)
+        entities = self._tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
         phrases = dict(zip(texts, map(present_findings, spaced, entities), strict=True))
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
         total = torch.tensor([set_f1(*row) for row in rows], dtype=torch.float32)
-        status = tuple(STATUS_OK if any(row) else STATUS_NO_TUPLES for row in rows)
+        status = tuple(STATUS_OK if any(row) else _STATUS_NO_TUPLES for row in rows)
         evidence = tuple({"missing": sorted(ref - cand), "extra": sorted(cand - ref)} for ref, cand in rows)
         quality = [
             set_quality(named_findings(phrases[reference], context), named_findings(phrases[candidate], context))
@@ -92,8 +88,8 @@ def _words(entity: Entity) -> list[str]:
     return [name[match.start : match.end] for match in match_lexicon(name)] or name.split()
 
 
-def _entity_tuples(entities: Iterable[Entity]) -> set[EntityTuple]:
-    tuples: set[EntityTuple] = set()
+def _entity_tuples(entities: Iterable[Entity]) -> set[_EntityTuple]:
+    tuples: set[_EntityTuple] = set()
     for entity in entities:
         words = _words(entity)
         tuples.add((entity.type, words[-1]))

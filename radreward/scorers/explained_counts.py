@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Literal, Self
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
-from radreward.generative.evaluator import GeneratedAnswer
-from radreward.generative.scorer import ParsedScore, parsed_scores
 from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
-from radreward.io.model_config import read_config, write_config
+from radreward.io.model_card import write_model_settings
+from radreward.io.model_config import read_config
+from radreward.models.generative_evaluator import GeneratedAnswer
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.scorers.base import Scorer
+from radreward.scorers.generative import ParsedScore, parsed_scores
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, RewardModelScorer
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.systems.green.prompt import GreenTemplate
@@ -26,9 +26,9 @@ from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import parse_radreason_score
 from radreward.types import Scores
 
-COUNTER = "counter"
+_COUNTER = "counter"
 """Folder of the reward model in that of an evaluator."""
-REASONS = {
+_REASONS = {
     "false_prediction": "the reference does not state “{candidate}”",
     "omission": "the candidate leaves out “{reference}”",
     "incorrect_location": "the place in “{candidate}” differs from “{reference}”",
@@ -48,7 +48,7 @@ class ExplainedCounts(Scorer):
     with the largest evidence that is left, so that every counted error has a reason.
 
     Args:
-        counter: A reward model with evidence pooling and RadCliQ's criteria with significance.
+        counter: An `EvidenceRewardModel` with RadCliQ's criteria with significance.
 
     Raises:
         InputError: If it is another model.
@@ -67,7 +67,7 @@ class ExplainedCounts(Scorer):
     def __init__(self, counter: RewardModelScorer) -> None:
         if not counter.has_evidence or counter.artifact.model.criteria.tags != RadCliQSignificanceCriteria().tags:
             raise InputError(
-                f"{self.title}: Expected a model with `pooling: evidence`, a calibration and the criteria "
+                f"{self.title}: Expected a model with `architecture: evidence`, a calibration and the criteria "
                 "radcliq-significance, which can say where its errors are."
             )
         self.counter = counter
@@ -91,8 +91,8 @@ class ExplainedCounts(Scorer):
             InputError: If a file is missing or invalid.
         """
         if folder is not None:
-            read_config(Path(folder, cls.config_name), (), files=[COUNTER])
-            folder = Path(folder, COUNTER)
+            read_config(Path(folder, cls.config_name), (), files=[_COUNTER])
+            folder = Path(folder, _COUNTER)
         counter = RewardModelScorer.from_pretrained(
             folder or EMBEDDED_DIR, precision, on_too_long, device, allow_download
         )
@@ -101,13 +101,12 @@ class ExplainedCounts(Scorer):
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; weights are saved in full precision."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
-            self.counter.save_pretrained(scratch / COUNTER)
-            write_config(scratch / self.config_name, {"format": 1}, [COUNTER])
-            write_model_card(scratch, self.config_name, {"format": 1})
+            self.counter.save_pretrained(scratch / _COUNTER)
+            write_model_settings(scratch / self.config_name, {}, [_COUNTER])
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        return fingerprint(type(self).__name__, REASONS, self.counter.fingerprint())
+        return fingerprint(type(self).__name__, _REASONS, self.counter.fingerprint())
 
     def write_answer(self, statements: Sequence[StatementEvidence], expected: Mapping[str, float]) -> str:
         """Return the answer about a pair of reports.
@@ -127,7 +126,7 @@ class ExplainedCounts(Scorer):
                 scores.evidence or (), _rows(scores.error_counts), scores.status, strict=True
             )
         ]
-        return parsed_scores(parsed, [entry.status for entry in parsed], self.criteria, self.has_quality)
+        return parsed_scores(parsed, self.criteria, self.has_quality)
 
     def _parse(self, statements: Any, expected: Mapping[str, float], status: str) -> ParsedScore:
         """Return the score of a pair, with the reward model's status; there is none if the pair is too long."""
@@ -138,7 +137,7 @@ class ExplainedCounts(Scorer):
 
 
 class ExplainedRadReason(ExplainedCounts):
-    """Counts of RadCliQ's six kinds of errors with reasons; the total is their quality, 0 at best.
+    """Counts of RadCliQ's six kinds of errors with reasons; the total is -Σ counts, 0 at best.
 
     >>> scores = ExplainedRadReason.from_pretrained().score(["Small left effusion."], ["Small left effusion."])
     >>> scores.total.item(), scores.evidence[0].errors
@@ -189,7 +188,7 @@ def analyze_statements(
     texts: dict[str, list[str]] = {tag: [] for tag in criteria.tags}
     for tag, candidate, reference in errors:
         kind = tag.split("_", 1)[1]
-        reason = REASONS[kind].format(candidate=candidate, reference=reference)
+        reason = _REASONS[kind].format(candidate=candidate, reference=reference)
         texts[tag if tag in texts else kind].append(reason)
     wrong = {text for _, *pair in errors for text in pair}
     counterparts = {entry.text: entry.counterpart for entry in statements if entry.side == "candidate"}

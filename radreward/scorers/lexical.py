@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from radreward.metrics import text_overlap
 from radreward.scorers.stateless import StatelessScorer
 
-ROUGE_VARIANTS = ("1", "2", "l")
+_ROUGE_VARIANTS = ("1", "2", "l")
 
 
 class BLEU(StatelessScorer):
@@ -31,6 +30,7 @@ class BLEU(StatelessScorer):
     extra = "lexical"
     total_range = (0.0, 1.0)
     source_modules = (text_overlap,)
+    setting_names = ("order",)
 
     def __init__(self, order: int = 4) -> None:
         if order not in (1, 2, 3, 4):
@@ -38,10 +38,6 @@ class BLEU(StatelessScorer):
         self.order = order
         self.title = f"BLEU-{order}"
         super().__init__()
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"order": self.order}
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         """See `StatelessScorer.compute_totals`."""
@@ -67,17 +63,14 @@ class ROUGE(StatelessScorer):
     extra = "lexical"
     total_range = (0.0, 1.0)
     source_modules = (text_overlap,)
+    setting_names = ("variant",)
 
     def __init__(self, variant: str = "l") -> None:
-        if variant not in ROUGE_VARIANTS:
-            raise ValueError(f"Expected `variant` to be one of {', '.join(ROUGE_VARIANTS)} but got {variant!r}.")
+        if variant not in _ROUGE_VARIANTS:
+            raise ValueError(f"Expected `variant` to be one of {', '.join(_ROUGE_VARIANTS)} but got {variant!r}.")
         self.variant = variant
         self.title = f"ROUGE-{variant.upper()}"
         super().__init__()
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"variant": self.variant}
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
         """See `StatelessScorer.compute_totals`."""

@@ -6,9 +6,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
-
-import torch
+from typing import Any
 
 from radreward.criteria import Criteria, load_criteria
 from radreward.io.artifacts import fingerprint
@@ -16,21 +14,21 @@ from radreward.llm import ChatModel, LocalChatModel, OpenAIChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.prompts.parsing import MAX_CHARACTERS
 from radreward.scorers.base import STATUS_OK
+from radreward.scorers.generative import ParsedScore, parsed_scores
 from radreward.scorers.stateless import StatelessScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores
 
-SEVERITY_SCALE = ("no error", "no effect on care", "some effect on care", "would change care", "would harm the patient")
+_SEVERITY_SCALE = (
+    "no error",
+    "no effect on care",
+    "some effect on care",
+    "would change care",
+    "would harm the patient",
+)
 """Meanings of the severities 0 to 4."""
 MAX_TOKENS = 2048
-
-
-class _JudgedPair(NamedTuple):
-    total: float
-    error_counts: tuple[float, ...]
-    status: str
-    evidence: Any
 
 
 class LLMJudge(StatelessScorer):
@@ -51,7 +49,7 @@ class LLMJudge(StatelessScorer):
         InputError: If the model cannot be loaded, or the `openai` package is needed and not installed.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ()
+    setting_names = ("model",)
 
     def __init__(
         self,
@@ -70,12 +68,8 @@ class LLMJudge(StatelessScorer):
         """Return system and user message of a pair; called for each pair."""
 
     @abstractmethod
-    def parse_response(self, text: str, candidate: str) -> _JudgedPair:
+    def parse_response(self, text: str, candidate: str) -> ParsedScore:
         """Parse the response of one pair. Never raises."""
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"model": self.model}
 
     def code_version(self) -> str:
         """See `StatelessScorer.code_version`; includes a hash of the model's id."""
@@ -90,28 +84,23 @@ class LLMJudge(StatelessScorer):
             requests.append(ChatRequest(messages, temperature=0.0, max_tokens=MAX_TOKENS))
         responses = self.chat_model.complete(requests)
         rows = [self._score_response(response, text) for response, text in zip(responses, candidates, strict=True)]
-        total = torch.tensor([row.total for row in rows], dtype=torch.float32)
-        status = tuple(row.status for row in rows)
-        evidence = tuple(row.evidence for row in rows)
-        if self.criteria is None:
-            return Scores(total, None, None, status, evidence)
-        counts = torch.tensor([row.error_counts for row in rows], dtype=torch.float32).view(-1, len(self.criteria))
-        return Scores(total, self.criteria.quality(counts), counts, status, evidence)
+        return parsed_scores(rows, self.criteria)
 
-    def _score_response(self, response: ChatResponse, candidate: str) -> _JudgedPair:
+    def _score_response(self, response: ChatResponse, candidate: str) -> ParsedScore:
         if response.status != STATUS_OK:
             return self._unscored(f"no answer: {response.status}", None)
         return self.parse_response(response.text, candidate)
 
-    def _unscored(self, status: str, evidence: Any) -> _JudgedPair:
-        return _JudgedPair(math.nan, (math.nan,) * len(self.criteria or ()), status, evidence)
+    def _unscored(self, status: str, evidence: Any) -> ParsedScore:
+        return ParsedScore(math.nan, [math.nan] * len(self.criteria or ()), status, evidence)
 
 
 class ErrorCountJudge(LLMJudge):
     """Error counts by criteria with reasoning, after G-Rad and CheXprompt.
 
-    total = max_total - Σ_j errors_j · weight_j, error counts (n, N), sub-scores = quality (n, N); the evidence is the
-    model's reasoning. The prompt is built from the criteria, in our own words: `radcliq` has the six error types of
+    total = max_total - Σ_j errors_j · weight_j, error counts (n, N), sub-scores = -errors_j · weight_j (n, N);
+    the evidence is the model's reasoning. The prompt is built from the criteria, in our own words: `radcliq` has the
+    six error types of
     G-Rad, `radcliq-significance` has each as significant and insignificant, as CheXprompt.
 
     Args:
@@ -153,7 +142,7 @@ class ErrorCountJudge(LLMJudge):
         segments = self._template.render(reference, candidate, self._criteria)
         return segments.instruction, segments.reference + segments.candidate
 
-    def parse_response(self, text: str, candidate: str) -> _JudgedPair:
+    def parse_response(self, text: str, candidate: str) -> ParsedScore:
         """See `LLMJudge.parse_response`; every criterion needs a number."""
         parsed = self._template.parse(text, self._criteria)
         evidence = {"reasoning": parsed.reasoning, "format_error": parsed.format_error}
@@ -165,7 +154,7 @@ class ErrorCountJudge(LLMJudge):
         total = self._criteria.max_total - self._criteria.weighted_errors(
             dict(zip(self._criteria.tags, counts, strict=True))
         )
-        return _JudgedPair(total, tuple(counts), STATUS_OK, evidence)
+        return ParsedScore(total, counts, STATUS_OK, evidence)
 
 
 _CORRECTION = re.compile(r"\s*(\d{1,4}|new)\s*\|(.*)\|\s*([0-4])\s*", re.ASCII)
@@ -184,7 +173,7 @@ class LineEditJudge(LLMJudge):
 
     def build_prompt(self, reference: str, candidate: str) -> tuple[str, str]:
         """See `LLMJudge.build_prompt`."""
-        grades = "\n".join(f"{grade}: {meaning}" for grade, meaning in enumerate(SEVERITY_SCALE))
+        grades = "\n".join(f"{grade}: {meaning}" for grade, meaning in enumerate(_SEVERITY_SCALE))
         lines = "\n".join(f"{number}: {text}" for number, text in enumerate(split_sentences(candidate), 1))
         return (
             "You revise a candidate report of a chest radiograph so that it says what its reference says. Answer with "
@@ -195,13 +184,13 @@ class LineEditJudge(LLMJudge):
             f"Reference:\n{reference}\n\nCandidate, line by line:\n{lines}",
         )
 
-    def parse_response(self, text: str, candidate: str) -> _JudgedPair:
+    def parse_response(self, text: str, candidate: str) -> ParsedScore:
         """See `LLMJudge.parse_response`; every row must have the requested format."""
         if len(text) > MAX_CHARACTERS:
             return self._unscored(f"no judgement: too long: {len(text)} characters", None)
         rows = [row for row in text.splitlines() if row.strip()]
         if [row.strip(" .").lower() for row in rows] == ["none"]:
-            return _JudgedPair(0.0, (), STATUS_OK, [])
+            return ParsedScore(0.0, [], STATUS_OK, [])
         matches = [_CORRECTION.fullmatch(row) for row in rows]
         if not rows or None in matches:
             reason = "empty" if not rows else f"not a row: {rows[matches.index(None)][:40]!r}"
@@ -211,7 +200,7 @@ class LineEditJudge(LLMJudge):
         for correction in evidence:
             if correction["line"] != "new" and not 1 <= int(str(correction["line"])) <= num_lines:
                 return self._unscored(f"no judgement: no such line: {correction['line']}", evidence)
-        return _JudgedPair(-float(sum(int(m[3]) for m in matches if m)), (), STATUS_OK, evidence)
+        return ParsedScore(-float(sum(int(m[3]) for m in matches if m)), [], STATUS_OK, evidence)
 
 
 def _make_chat_model(model: str, allow_remote: bool, device: str, allow_download: bool) -> ChatModel:

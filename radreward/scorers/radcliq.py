@@ -9,21 +9,21 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint, write_json
+from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
+from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import read_config
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
+from radreward.scorers.loading import load
 from radreward.scorers.radgraph import RadGraphF1
-from radreward.scorers.registry import load
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
 COMPONENTS = ("radgraph", "bertscore", "chexbert", "bleu_2")
-CONFIG_NAME = "radcliq.json"
+_CONFIG_NAME = "radcliq.json"
 RadCliQVersion = Literal["v0", "v1"]
-DISTILROBERTA_BASELINE = 0.8473319
+_DISTILROBERTA_BASELINE = 0.8473319
 """BERTScore baseline of F1 with distilroberta-base, layer 5, from the bert-score package."""
 
 
@@ -151,13 +151,9 @@ class RadCliQScorer(Scorer):
         sub_scores = torch.stack([scores.total.double() for scores in parts.values()], 1)
         linear = PUBLISHED_WEIGHTS[self.version]
         total = torch.tensor([linear(row) for row in sub_scores.tolist()], dtype=torch.float64)
-        status = []
-        for row in range(len(references)):
-            statuses = {name: scores.status[row] for name, scores in parts.items()}
-            unscored = [f"{name}: {value}" for name, value in statuses.items() if value not in SCORED_STATUSES]
-            not_ok = [value for value in statuses.values() if value != STATUS_OK]
-            status.append((unscored or not_ok or [STATUS_OK])[0])
-        return Scores(total.float(), sub_scores.float(), None, tuple(status))
+        rows = [_joint_status(parts, row) for row in range(len(references))]
+        status, fields = tuple(status for status, _ in rows), tuple(field for _, field in rows)
+        return Scores(total.float(), sub_scores.float(), None, status, status_fields=fields)
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
@@ -166,12 +162,11 @@ class RadCliQScorer(Scorer):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`: one subfolder per component."""
-        with atomic_folder(folder, {CONFIG_NAME}, CONFIG_NAME) as scratch:
+        with atomic_folder(folder, {_CONFIG_NAME}, _CONFIG_NAME) as scratch:
             for name, scorer in self.components.items():
                 scorer.save_pretrained(scratch / name)
-            config = {"format": 1, "version": self.version}
-            write_json(scratch / CONFIG_NAME, config)
-            write_model_card(scratch, CONFIG_NAME, config)
+            config = {"version": self.version}
+            write_model_settings(scratch / _CONFIG_NAME, config)
 
     @classmethod
     def from_pretrained(
@@ -206,13 +201,26 @@ class RadCliQScorer(Scorer):
                 version,
                 {
                     "radgraph": RadGraphF1(allow_download=allow_download),
-                    "bertscore": BERTScore("distilroberta-base", 5, DISTILROBERTA_BASELINE, **settings),
+                    "bertscore": BERTScore("distilroberta-base", 5, _DISTILROBERTA_BASELINE, **settings),
                     "chexbert": CheXbertSimilarity(chexbert, **settings),
                     "bleu_2": RadCliQBLEU2(),
                 },
             )
-        path = Path(folder, CONFIG_NAME)
+        path = Path(folder, _CONFIG_NAME)
         saved = read_config(path, {"version"})["version"]
         if not isinstance(saved, str) or saved not in PUBLISHED_WEIGHTS:
             raise InputError(f"{path}: Expected `version` to be v0 or v1 but got {saved!r}.")
         return cls(saved, {name: load(Path(folder, name), **settings) for name in COMPONENTS})
+
+
+def _joint_status(parts: Mapping[str, Scores], row: int) -> tuple[str, str | None]:
+    """Return status and field of the first component without a score, else of the first whose status is not ok."""
+    remarks = [
+        (name, scores.status[row], scores.status_fields[row] if scores.status_fields else None)
+        for name, scores in parts.items()
+        if scores.status[row] != STATUS_OK
+    ]
+    for name, status, field in remarks:
+        if status not in SCORED_STATUSES:
+            return f"{name}: {status}", field
+    return remarks[0][1:] if remarks else (STATUS_OK, None)

@@ -52,6 +52,7 @@ class RadGraphF1(StatelessScorer):
     total_range = (0.0, 1.0)
     has_quality = True
     uses_context = True
+    setting_names = ("model",)
 
     def __init__(self, model: str = "radgraph", allow_download: bool = False) -> None:
         super().__init__()
@@ -64,10 +65,6 @@ class RadGraphF1(StatelessScorer):
     def sub_names(self) -> tuple[str, ...]:
         """See `Scorer.sub_names`."""
         return ("entities", "relations")
-
-    def settings(self) -> dict[str, Any]:
-        """See `StatelessScorer.settings`."""
-        return {"model": self.model}
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

@@ -1,22 +1,16 @@
-"""Registry of scorers: names, saved folders and the classes that load them, by import path only."""
+"""Registry of scorers: one entry holds all that is known about a scorer without importing it.
+
+`load`, the commands, `radreward list` and the pages of the documentation read these entries.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from radreward._lazy_imports import import_object
-from radreward.errors import InputError
-from radreward.io.hub import download_model, parse_hub_name
-from radreward.scorers.load_settings import check_load_settings
-
-if TYPE_CHECKING:
-    from radreward.scorers.base import Scorer
-
-SYSTEMS_DIR = Path(__file__).parents[1] / "systems"
-EMBEDDED_DIR = SYSTEMS_DIR / "er2score" / "embedded"
+_SYSTEMS_DIR = Path(__file__).parents[1] / "systems"
+EMBEDDED_DIR = _SYSTEMS_DIR / "er2score" / "embedded"
 
 
 class ScorerSpec(NamedTuple):
@@ -25,6 +19,18 @@ class ScorerSpec(NamedTuple):
     config_name: str
     """File that identifies a saved scorer of this class."""
     class_path: str
+
+
+class ScorerFacts(NamedTuple):
+    """Facts for the page of a scorer, in Markdown; links are relative to `docs/metrics/`."""
+
+    needs: str
+    """Packages, weights and models."""
+    mean: str
+    """Answer to the question if its scores may be averaged."""
+    good: str
+    """Scores of good candidates."""
+    licence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +42,7 @@ class NamedScorer:
     summary: str
     """One-line description."""
     spec: ScorerSpec
+    facts: ScorerFacts
     settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of `from_pretrained`."""
     folder: Path | None = None
@@ -48,64 +55,83 @@ class NamedScorer:
     """Class of the scorer without the argument, if it is another one."""
 
 
-REWARD_MODEL = ScorerSpec("config.json", "radreward.systems.er2score.scorer.RewardModelScorer")
-RATESCORE = ScorerSpec("ratescore.json", "radreward.systems.ratescore.scorer.RaTEScore")
-SENTENCE_EVAL = ScorerSpec("sentences.json", "radreward.systems.sentence_eval.scorer.SentenceScorer")
-GREEN = ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer")
-RADREASON = ScorerSpec("radreason.json", "radreward.systems.radreason.scorer.RadReasonScorer")
-EXPLAINED_GREEN = ScorerSpec("green_counter.json", "radreward.scorers.explained_counts.ExplainedGreen")
-EXPLAINED_RADREASON = ScorerSpec("radreason_counter.json", "radreward.scorers.explained_counts.ExplainedRadReason")
-BLEU = ScorerSpec("bleu.json", "radreward.scorers.lexical.BLEU")
-ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
-CHRF = ScorerSpec("chrf.json", "radreward.scorers.lexical.ChrF")
-METEOR = ScorerSpec("meteor.json", "radreward.scorers.meteor.METEOR")
-CIDER = ScorerSpec("cider.json", "radreward.scorers.cider.CIDEr")
-ENTITY_F1 = ScorerSpec("entity_f1.json", "radreward.scorers.entity_f1.EntityF1")
-CHEXPERT_F1 = ScorerSpec("chexpert_f1.json", "radreward.scorers.chexpert_labels.CheXpertLabelF1")
-BERTSCORE = ScorerSpec("bertscore.json", "radreward.scorers.embedding.BERTScore")
-CHEXBERT = ScorerSpec("chexbert.json", "radreward.scorers.embedding.CheXbertSimilarity")
-RADGRAPH = ScorerSpec("radgraph.json", "radreward.scorers.radgraph.RadGraphF1")
-RADCLIQ_BLEU = ScorerSpec("radcliq_bleu.json", "radreward.scorers.radcliq.RadCliQBLEU2")
-RADCLIQ = ScorerSpec("radcliq.json", "radreward.scorers.radcliq.RadCliQScorer")
-ERROR_COUNT_JUDGE = ScorerSpec("error_count_judge.json", "radreward.scorers.llm_judge.ErrorCountJudge")
-LINE_EDIT_JUDGE = ScorerSpec("line_edit_judge.json", "radreward.scorers.llm_judge.LineEditJudge")
-CUSTOM = ScorerSpec("", "radreward.scorers.custom.CustomScorer")
-"""Metric in a user's file, `my_file.py:my_metric`; never saved."""
-
-SCORER_SPECS = (
-    *(REWARD_MODEL, RATESCORE, SENTENCE_EVAL, GREEN, RADREASON, EXPLAINED_GREEN, EXPLAINED_RADREASON),
-    *(BLEU, ROUGE, CHRF, METEOR, CIDER),
-    *(ENTITY_F1, CHEXPERT_F1, BERTSCORE, CHEXBERT, RADGRAPH, RADCLIQ_BLEU, RADCLIQ),
-    *(ERROR_COUNT_JUDGE, LINE_EDIT_JUDGE),
+_TYPICAL_VALUES = "see [typical values](../score.md)"
+_LEXICAL = ScorerFacts(
+    needs="the extra `lexical`",
+    mean="yes",
+    good="no threshold: equal findings in other words score low, a wrong side costs one word",
+    licence="code Apache-2.0",
 )
-"""Classes of scorers that can be saved."""
-
+_RULES = ScorerFacts(
+    needs="nothing",
+    mean="quality: yes; total: with care, because reports without entities have none",
+    good="1 for equal findings; see [typical scores](../score.md) for the program that prints values on your data",
+    licence="code Apache-2.0",
+)
+_PUBLISHED = ScorerFacts(
+    needs="the folder of its weights after a colon",
+    mean="yes",
+    good="no threshold is known",
+    licence="code Apache-2.0; the weights have the terms of their publisher",
+)
+_JUDGE = ScorerFacts(
+    needs="a language model: a local one after a colon or an OpenAI-compatible server",
+    mean="no: errors are counts, and a mean hides how they are distributed",
+    good="0 errors",
+    licence="code Apache-2.0; the model has the terms of its publisher",
+)
+_EVIDENCE_OR_EVALUATOR = _JUDGE._replace(
+    needs="nothing, with the evidence of er2score; or the folder or Hub name of a trained evaluator after a colon"
+)
+_BLEU = ScorerSpec("bleu.json", "radreward.scorers.lexical.BLEU")
+_ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
+_RADCLIQ = ScorerSpec("radcliq.json", "radreward.scorers.radcliq.RadCliQScorer")
+_ERROR_COUNT_JUDGE = ScorerSpec("error_count_judge.json", "radreward.scorers.llm_judge.ErrorCountJudge")
 _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
 
 SCORERS = {
     "er2score": NamedScorer(
         title="ER²Score",
         summary="Embedded reward model (MiniLM), trained with margin reward enforcement and count regression.",
-        spec=REWARD_MODEL,
+        spec=ScorerSpec("config.json", "radreward.systems.er2score.scorer.RewardModelScorer"),
+        facts=ScorerFacts(
+            needs="the extra `embedded`",
+            mean="total: no, longer references allow more errors; quality, of models that have one: yes",
+            good=f"0 for the reference itself, −0.02 without an error, −0.8 with one, {_TYPICAL_VALUES}",
+            licence="code, weights and MiniLM Apache-2.0; the weights were trained on SYNTHETIC reports only",
+        ),
         folder=EMBEDDED_DIR,
     ),
     "ratescore": NamedScorer(
         title="RaTEScore",
         summary="Similarity of the medical entities of both reports; `ratescore:published` has the paper's models.",
-        spec=RATESCORE,
+        spec=ScorerSpec("ratescore.json", "radreward.systems.ratescore.scorer.RaTEScore"),
+        facts=ScorerFacts(
+            needs="the extra `embedded`; `ratescore:published` the models of the paper from the Hub",
+            mean="total: as published, although normal statements that match hide missed findings; quality: yes",
+            good=f"quality about 0.96 without an error, 0.69 with one, {_TYPICAL_VALUES}",
+            licence="code Apache-2.0; the published models have the terms of their pages",
+        ),
         argument="models",
     ),
     "sentence-eval": NamedScorer(
         title="Sentence evaluation",
         summary="Sentence-by-sentence judgement with a trained relation model and regressor.",
-        spec=SENTENCE_EVAL,
-        folder=SYSTEMS_DIR / "sentence_eval" / "embedded" / "scorer",
+        spec=ScorerSpec("sentences.json", "radreward.systems.sentence_eval.scorer.SentenceScorer"),
+        facts=ScorerFacts(
+            needs="the extra `embedded`",
+            mean="total: no; quality: yes",
+            good=f"quality about 0.96 without an error, 0.66 with one, {_TYPICAL_VALUES}",
+            licence="code and weights Apache-2.0; trained on SYNTHETIC reports only",
+        ),
+        folder=_SYSTEMS_DIR / "sentence_eval" / "embedded" / "scorer",
     ),
     **{
         f"bleu-{order}": NamedScorer(
             title=f"BLEU-{order}",
             summary=f"BLEU with n-grams up to {order}.",
-            spec=BLEU,
+            spec=_BLEU,
+            facts=_LEXICAL._replace(mean="yes, as a mean over sentences; a corpus BLEU is another number"),
             settings={"order": order},
         )
         for order in (1, 2, 3, 4)
@@ -114,45 +140,82 @@ SCORERS = {
         f"rouge-{variant}": NamedScorer(
             title=f"ROUGE-{variant.upper()}",
             summary=f"F1 of common {units}.",
-            spec=ROUGE,
+            spec=_ROUGE,
+            facts=_LEXICAL,
             settings={"variant": variant},
         )
         for variant, units in (("1", "words"), ("2", "word pairs"), ("l", "subsequences"))
     },
-    "chrf": NamedScorer(title="chrF", summary="F-score of character n-grams.", spec=CHRF),
-    "meteor": NamedScorer(
-        title="METEOR (exact and stem)", summary="METEOR with exact and stem matches, without synonyms.", spec=METEOR
+    "chrf": NamedScorer(
+        title="chrF",
+        summary="F-score of character n-grams.",
+        spec=ScorerSpec("chrf.json", "radreward.scorers.lexical.ChrF"),
+        facts=_LEXICAL,
     ),
-    "cider": NamedScorer(title="CIDEr-D", summary="N-gram similarity weighted by TF-IDF.", spec=CIDER),
+    "meteor": NamedScorer(
+        title="METEOR (exact and stem)",
+        summary="METEOR with exact and stem matches, without synonyms.",
+        spec=ScorerSpec("meteor.json", "radreward.scorers.meteor.METEOR"),
+        facts=_LEXICAL,
+    ),
+    "cider": NamedScorer(
+        title="CIDEr-D",
+        summary="N-gram similarity weighted by TF-IDF.",
+        spec=ScorerSpec("cider.json", "radreward.scorers.cider.CIDEr"),
+        facts=_LEXICAL._replace(
+            needs="nothing; its word weights come from the references of the run",
+            mean="yes, within one set of references",
+        ),
+    ),
     "entity-f1": NamedScorer(
-        title="Entity F1 (SPICE-like)", summary="F1 of entities with their location, severity and type.", spec=ENTITY_F1
+        title="Entity F1 (SPICE-like)",
+        summary="F1 of entities with their location, severity and type.",
+        spec=ScorerSpec("entity_f1.json", "radreward.scorers.entity_f1.EntityF1"),
+        facts=_RULES,
     ),
     "chexpert-f1": NamedScorer(
         title="CheXpert label F1 (rules)",
         summary="F1 of fourteen CheXpert observations labeled by rules.",
-        spec=CHEXPERT_F1,
+        spec=ScorerSpec("chexpert_f1.json", "radreward.scorers.chexpert_labels.CheXpertLabelF1"),
+        facts=_RULES,
     ),
     "bertscore": NamedScorer(
-        title="BERTScore (MiniLM)", summary="BERTScore F1 with any encoder.", spec=BERTSCORE, argument="encoder"
+        title="BERTScore (MiniLM)",
+        summary="BERTScore F1 with any encoder.",
+        spec=ScorerSpec("bertscore.json", "radreward.scorers.embedding.BERTScore"),
+        facts=_LEXICAL._replace(
+            needs="the extra `embedded`, or an encoder after a colon",
+            good="no threshold: opposite findings in similar words score high",
+        ),
+        argument="encoder",
     ),
     "chexbert": NamedScorer(
         title="CheXbert similarity",
         summary="Cosine similarity of CheXbert embeddings.",
-        spec=CHEXBERT,
+        spec=ScorerSpec("chexbert.json", "radreward.scorers.embedding.CheXbertSimilarity"),
+        facts=_PUBLISHED,
         argument="encoder",
         argument_help=_CHEXBERT_FOLDER,
     ),
     "radgraph": NamedScorer(
         title="RadGraph F1",
         summary="F1 of RadGraph entities and relations (package `radgraph`).",
-        spec=RADGRAPH,
+        spec=ScorerSpec("radgraph.json", "radreward.scorers.radgraph.RadGraphF1"),
+        facts=_PUBLISHED._replace(
+            needs="the extra `radgraph`, which downloads its model at first use",
+            mean="quality: yes; total: as published",
+        ),
         argument="model",
     ),
     **{
         f"radcliq-{version}": NamedScorer(
             title=f"RadCliQ-{version}",
             summary=f"Linear combination of RadGraph F1, BERTScore, CheXbert and BLEU-2 ({version}).",
-            spec=RADCLIQ,
+            spec=_RADCLIQ,
+            facts=_PUBLISHED._replace(
+                needs="the extras `radgraph` and `lexical`, and the folder of CheXbert after a colon",
+                mean="yes; lower is better",
+            ),
             settings={"version": version},
             argument="chexbert",
             argument_help=_CHEXBERT_FOLDER,
@@ -162,123 +225,54 @@ SCORERS = {
     "g-rad": NamedScorer(
         title="G-Rad",
         summary="Error counts by an LLM for the six RadCliQ error types.",
-        spec=ERROR_COUNT_JUDGE,
+        spec=_ERROR_COUNT_JUDGE,
+        facts=_JUDGE,
         settings={"criteria": "radcliq"},
         argument="model",
     ),
     "chexprompt": NamedScorer(
         title="CheXprompt",
         summary="Error counts by an LLM, significant and insignificant errors separately.",
-        spec=ERROR_COUNT_JUDGE,
+        spec=_ERROR_COUNT_JUDGE,
+        facts=_JUDGE,
         settings={"criteria": "radcliq-significance"},
         argument="model",
     ),
     "fineradscore": NamedScorer(
         title="FineRadScore",
         summary="Line-by-line corrections by an LLM, with severities.",
-        spec=LINE_EDIT_JUDGE,
+        spec=ScorerSpec("line_edit_judge.json", "radreward.scorers.llm_judge.LineEditJudge"),
+        facts=_JUDGE,
         argument="model",
     ),
     "green": NamedScorer(
         title="GREEN",
         summary="Error analysis by the evidence of `er2score`, or by a generative evaluator: green:FOLDER.",
-        spec=GREEN,
+        spec=ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer"),
+        facts=_EVIDENCE_OR_EVALUATOR._replace(
+            mean="yes, total and quality", good="1; half of the findings matched is 0.5"
+        ),
         argument="model",
-        without_argument=EXPLAINED_GREEN,
+        without_argument=ScorerSpec("green_counter.json", "radreward.scorers.explained_counts.ExplainedGreen"),
     ),
     "radreason": NamedScorer(
         title="RadReason",
         summary="Counts with reasons by the evidence of `er2score`, or by a generative evaluator: radreason:FOLDER.",
-        spec=RADREASON,
+        spec=ScorerSpec("radreason.json", "radreward.systems.radreason.scorer.RadReasonScorer"),
+        facts=_EVIDENCE_OR_EVALUATOR,
         argument="model",
-        without_argument=EXPLAINED_RADREASON,
+        without_argument=ScorerSpec("radreason_counter.json", "radreward.scorers.explained_counts.ExplainedRadReason"),
     ),
 }
 """Scorers by the name that `load` and the commands accept."""
 
-
-class ResolvedScorer(NamedTuple):
-    """Class, folder and settings of a scorer."""
-
-    spec: ScorerSpec
-    folder: Path | None
-    """None if the scorer is built from its settings only."""
-    settings: dict[str, Any]
-
-
-def load(name_or_path: str | Path, **settings: Any) -> Scorer:
-    """Load a scorer by its name, from the folder of a saved model or a run, from the Hub, or from a user's file.
-
-    Args:
-        name_or_path: A key of `SCORERS`, a folder, `owner/name` or `owner/name@revision` of the Hugging Face Hub, or
-            `my_file.py:my_metric` (see `CustomScorer`).
-        settings: Arguments of the scorer's `from_pretrained`, such as `on_too_long`. Without `allow_download=True`,
-            models of the Hub are only read from the cache of this machine, and nothing is sent.
-
-    Raises:
-        InputError: If there is no such scorer or setting, or the scorer needs an extra that is not installed.
-    """
-    if not isinstance(name_or_path, str | Path):
-        raise InputError(f"Expected the name or the folder of a scorer but got {type(name_or_path).__name__}.")
-    resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
-    scorer_class = import_object(resolved.spec.class_path)
-    if resolved.spec is not CUSTOM:  # whose file decides
-        check_load_settings(str(name_or_path), scorer_class, settings)
-    scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
-    if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
-        scorer.title = named.title
-    return scorer
-
-
-def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedScorer:
-    """Return the class, folder and settings of a scorer without importing it.
-
-    Args:
-        name_or_path: See `load`.
-        allow_download: Allow the download of a model from the Hub.
-
-    Raises:
-        InputError: If there is no scorer of that name or in that folder.
-    """
-    name, _, value = str(name_or_path).partition(":")
-    if (named := SCORERS.get(name)) and (named.argument or not value):
-        return _resolve_named(name, named, value)
-    path = Path(name_or_path).expanduser()
-    file, _, metric = str(path).rpartition(":")
-    if file.endswith(".py") and metric:
-        return ResolvedScorer(CUSTOM, path, {})
-    if path.is_dir():
-        return _resolve_folder(path)
-    if hub_name := parse_hub_name(str(name_or_path)):
-        return _resolve_folder(download_model(hub_name, allow_download))
-    if str(name_or_path).startswith((".", "~")) or len(path.parts) > 1:
-        raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
-    similar = get_close_matches(str(name_or_path).lower(), SCORERS, n=1)
-    hint = f" Did you mean {similar[0]}?" if similar else ""
-    raise InputError(
-        f"{path}: Expected the folder of a model, my_file.py:my_metric, or one of the names {', '.join(SCORERS)}.{hint}"
-    )
-
-
-def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
-    if named.argument_help and not value:
-        raise InputError(f"{name}: Expected {named.argument_help} after a colon, as in {name}:FOLDER.")
-    if named.folder and not (named.folder / named.spec.config_name).is_file():
-        raise InputError(f"{name}: Expected the model in {named.folder} but this installation does not contain it.")
-    if not value and named.without_argument:
-        return ResolvedScorer(named.without_argument, None, {})
-    return ResolvedScorer(named.spec, named.folder, named.settings | ({named.argument: value} if value else {}))
-
-
-def _resolve_folder(path: Path) -> ResolvedScorer:
-    for spec in SCORER_SPECS:
-        for folder in (path / "model", path):
-            if (folder / spec.config_name).is_file():
-                return ResolvedScorer(spec, folder, {})
-    if (path / "config.yaml").is_file():
-        raise InputError(
-            f"{path}: contains a run without a model; finish it with `radreward fit ... --ckpt_path=last`."
-        )
-    raise InputError(
-        f"{path}: Expected the folder of a saved scorer or of a run but it contains no config.json or similar file."
-    )
+CUSTOM = ScorerSpec("", "radreward.scorers.custom.CustomScorer")
+"""Metric in a user's file, `my_file.py:my_metric`; never saved."""
+_RADCLIQ_BLEU = ScorerSpec("radcliq_bleu.json", "radreward.scorers.radcliq.RadCliQBLEU2")
+"""Component of RadCliQ, saved with it, without a name of its own."""
+SCORER_SPECS = (
+    *dict.fromkeys(entry.spec for entry in SCORERS.values()),
+    *(entry.without_argument for entry in SCORERS.values() if entry.without_argument),
+    _RADCLIQ_BLEU,
+)
+"""Classes of scorers that can be saved."""

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import torch
 
 from radreward.errors import InputError
-from radreward.io.artifacts import file_fingerprint, fingerprint, write_json
+from radreward.io.artifacts import file_fingerprint, fingerprint
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
+from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
@@ -29,6 +29,7 @@ class StatelessScorer(Scorer):
         packages: Optional packages that the scorer imports.
         extra: Extra of this package that installs them.
         source_modules: Modules besides the scorer's own that determine the scores.
+        setting_names: Arguments of the constructor that determine the scores; the scorer has attributes of these names.
 
     Raises:
         InputError: If a package is not installed; names the extra.
@@ -38,6 +39,7 @@ class StatelessScorer(Scorer):
     packages: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
     source_modules: ClassVar[tuple[ModuleType, ...]] = ()
+    setting_names: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
@@ -49,8 +51,8 @@ class StatelessScorer(Scorer):
         raise NotImplementedError(f"{type(self).__name__} must implement `compute_totals` or `_score_valid`.")
 
     def settings(self) -> dict[str, Any]:
-        """Return the constructor's arguments as JSON values."""
-        return {}
+        """Return the settings as JSON values."""
+        return {name: getattr(self, name) for name in self.setting_names}
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""
@@ -71,9 +73,8 @@ class StatelessScorer(Scorer):
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`; refuses a folder with other content."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
-            config = {"format": 1, "settings": self.settings()}
-            write_json(scratch / self.config_name, config)
-            write_model_card(scratch, self.config_name, config)
+            config = {"settings": self.settings()}
+            write_model_settings(scratch / self.config_name, config)
 
     @classmethod
     def from_pretrained(

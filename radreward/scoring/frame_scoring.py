@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer, is_missing, text_list
-from radreward.scoring.chunked_scoring import score_in_chunks
-from radreward.scoring.input_scan import InputColumns, check_columns, warn_unusable_contexts
+from radreward.scoring.input_columns import InputColumns
+from radreward.scoring.input_scan import check_columns, warn_unusable_contexts
+from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.scoring.score_columns import ScorerGroup, load_scorers
 from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, parse_context
 
@@ -59,11 +60,8 @@ def score_frame(
         raise InputError(f"frame: Expected no column {overwritten[0]!r}; the scorer writes it. Rename the column.")
     references, candidates = text_list(frame[reference], "references"), text_list(frame[candidate], "candidates")
     scorers = scorers.fit_references([text for text in references if not is_missing(text)])
-    contexts = _contexts(frame) if scorers.uses_context else None
-    scores = [
-        score_in_chunks(scorer, references, candidates, progress, contexts if scorer.uses_context else None)
-        for scorer in scorers.scorers.values()
-    ]
+    pairs = Pairs(references, candidates, _contexts(frame) if scorers.uses_context else None)
+    scores = [score_in_chunks(scorer, pairs, progress) for scorer in scorers.scorers.values()]
     rows = [row.values for row in scorers.rows(scores)]
     scored = pa.Table.from_pylist(rows, schema=columns).to_pandas()
     joined: pd.DataFrame = pd.concat([frame, scored.set_index(frame.index)], axis=1)

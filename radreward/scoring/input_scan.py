@@ -1,12 +1,13 @@
-"""First pass over a file to score: its columns, number of rows and duplicate ids."""
+"""A file to score, read twice: for its columns and duplicate ids, and in chunks of checked rows."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,24 +18,35 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, read_rows, table_suffix
 from radreward.scorers.base import PairError, validate_pair
+from radreward.scoring.input_columns import DEFAULT_COLUMNS, InputColumns
+from radreward.scoring.pairs import Pairs
 from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, parse_context
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_ID = "id"
+_DEFAULT_ID = "id"
 _ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
-class InputColumns(NamedTuple):
-    """Names of the columns that are read."""
+class CheckedRow(NamedTuple):
+    """A row of the input after all checks."""
 
-    reference: str = "reference"
-    candidate: str = "candidate"
-    id: str | None = None
-    """None for the column `id` if there is one, and numbers of rows from 1 if not."""
+    number: int
+    """From 1."""
+    copied: dict[str, Any]
+    """Values that are copied to the output, see `InputScan.columns`."""
+    error: PairError | None
+    """Why the row cannot be scored."""
 
 
-DEFAULT_COLUMNS = InputColumns()
+class FileChunk(NamedTuple):
+    """Consecutive rows of the input, scored together."""
+
+    number: int
+    """Index of the chunk in the file, from 0."""
+    rows: list[CheckedRow]
+    pairs: Pairs
+    """Pairs of the rows without an error, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +69,28 @@ class InputScan:
         """Number of rows of each chunk."""
         return [min(self.chunk_size, self.num_rows - start) for start in range(0, self.num_rows, self.chunk_size)]
 
+    def chunks(self, skip: Container[int] = ()) -> Iterator[FileChunk]:
+        """Read the file again and yield its chunks, one in memory at a time.
+
+        Args:
+            skip: Indices of chunks to leave out.
+        """
+        for number, rows in enumerate(read_rows(self.source, self.chunk_size)):
+            if number not in skip:
+                checked = [CheckedRow(row.number, self._copy_values(row), self.find_error(row)) for row in rows]
+                valid = [row for row, check in zip(rows, checked, strict=True) if check.error is None]
+                references = [row.values[self.names.reference] for row in valid]
+                candidates = [row.values[self.names.candidate] for row in valid]
+                yield FileChunk(number, checked, Pairs(references, candidates, self._contexts(valid)))
+
+    def references(self) -> Iterable[str]:
+        """Return the references of all usable pairs, read from the file by every iteration."""
+        return _References(self)
+
     def find_error(self, row: TableRow) -> PairError | None:
         """Return why a row cannot be scored, or None."""
         if row.error:
-            return PairError("", row.error)
+            return PairError(None, row.error)
         if self.names.id and (reason := _id_error(row.values.get(self.names.id))):
             return PairError(self.names.id, reason)
         if self.names.id and (first := int(self.first_rows[row.number - 1])) != row.number:
@@ -71,9 +101,42 @@ class InputScan:
         """Return reference and candidate of a row, None if missing."""
         return row.values.get(self.names.reference), row.values.get(self.names.candidate)
 
-    def contexts(self, rows: Iterable[TableRow]) -> list[PatientContext] | None:
+    def column_of(self, field: str | None) -> str | None:
+        """Return the column of a field of a `PairError`."""
+        return {"reference": self.names.reference, "candidate": self.names.candidate}.get(field or "", field)
+
+    def _contexts(self, rows: Iterable[TableRow]) -> list[PatientContext] | None:
         """Return what is known of the patients, None if the file has no column of it."""
         return [parse_context(row.values) for row in rows] if self.unusable_contexts else None
+
+    def _copy_values(self, row: TableRow) -> dict[str, Any]:
+        """Return the copied values of a row as their columns hold them.
+
+        Values other than text in a column of texts become JSON, and invalid UTF-8 becomes "?".
+        """
+        copied = {}
+        for name, kind in zip(self.columns.names, self.columns.types, strict=True):
+            is_numbered = self.names.id is None and name == _DEFAULT_ID
+            value = row.number if is_numbered else row.values.get(name)
+            if value is not None and kind == pa.string():
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                value = text.encode(errors="replace").decode()
+            elif isinstance(value, int) and kind == pa.float64():
+                value = float(value)
+            copied[name] = value
+        return copied
+
+
+class _References:
+    """References of the usable pairs of the input."""
+
+    def __init__(self, scan: InputScan) -> None:
+        self.scan = scan
+
+    def __iter__(self) -> Iterator[str]:
+        for row in (row for rows in read_rows(self.scan.source) for row in rows):
+            if not row.error and validate_pair(*self.scan.pair(row)) is None:
+                yield self.scan.pair(row)[0]
 
 
 def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLUMNS) -> InputScan:
@@ -92,15 +155,15 @@ def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLU
     first_error: str | None = None
     any_readable = False
     usable_contexts: Counter[str] = Counter()
-    for batch in read_rows(source, chunk_size):
-        for row in batch:
+    for rows in read_rows(source, chunk_size):
+        for row in rows:
             any_readable = any_readable or row.error is None
             first_error = first_error or row.error
             context = parse_context(row.values)._asdict()
             usable_contexts.update(name for name, value in context.items() if value is not None)
             for name, value in row.values.items():
                 types.setdefault(name, set()).update(() if value is None else (_value_type(value),))
-        hashes.append(np.array([_id_hash(row, names.id or DEFAULT_ID) for row in batch], dtype=np.uint64))
+        hashes.append(np.array([_id_hash(row, names.id or _DEFAULT_ID) for row in rows], dtype=np.uint64))
     if not hashes:
         raise InputError(f"{source}: Expected at least one row but the file has none.")
     if not any_readable:
@@ -135,12 +198,12 @@ def check_columns(names: InputColumns, columns: Collection[str], source: str | P
     Raises:
         InputError: If a column is missing; names the option that maps it.
     """
-    for option, name in names._asdict().items():
+    for option, name in asdict(names).items():
         if name is not None and name not in columns:
             got = ", ".join(map(str, columns)) or "none"
             remedy = _remedy(option, name, list(map(str, columns)))
             raise InputError(f"{source}: Expected a column {name!r} but got {got}. {remedy}")
-    return names._replace(id=names.id or (DEFAULT_ID if DEFAULT_ID in columns else None))
+    return replace(names, id=names.id or (_DEFAULT_ID if _DEFAULT_ID in columns else None))
 
 
 def _remedy(option: str, name: str, columns: Sequence[str]) -> str:
@@ -154,10 +217,10 @@ def _remedy(option: str, name: str, columns: Sequence[str]) -> str:
 
 def _copied_columns(source: Path, types: dict[str, set[type]], names: InputColumns) -> pa.Schema:
     parquet = pq.read_schema(source) if table_suffix(source) == ".parquet" else None
-    copied = [name for name in types if name not in names]
+    copied = [name for name in types if name not in astuple(names)]
     fields = [(name, parquet.field(name).type if parquet else _arrow_type(types[name])) for name in copied]
     id_type = pa.int64() if names.id is None or types[names.id] == {int} else pa.string()
-    return pa.schema([(names.id or DEFAULT_ID, id_type), *fields])
+    return pa.schema([(names.id or _DEFAULT_ID, id_type), *fields])
 
 
 def _value_type(value: Any) -> type:
@@ -182,5 +245,5 @@ def _id_error(value: Any) -> str | None:
     if value is None or value != value or (isinstance(value, str) and not value.strip()):  # NaN differs from itself
         return "missing id"
     if not isinstance(value, str | int) or isinstance(value, bool):
-        return f"expected a text or an integer as id but got {type(value).__name__}"
+        return f"Expected a text or an integer as id but got {type(value).__name__}"
     return None

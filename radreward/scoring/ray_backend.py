@@ -9,13 +9,15 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.scorers.base import Scorer
-from radreward.scoring.backends import Chunk
+from radreward.scoring.backends import ScoredChunk
+from radreward.scoring.input_scan import FileChunk
+from radreward.scoring.pairs import Pairs
 from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 
-OBJECT_STORE_BYTES = 512 * 2**20
+_OBJECT_STORE_BYTES = 512 * 2**20
 """Memory that the processes of a local cluster share: a few chunks of texts and their scores."""
-MAX_RETRIES = 5
+_MAX_RETRIES = 5
 """Restarts of a worker, and attempts at a chunk, after which the run stops."""
 
 
@@ -51,7 +53,7 @@ class RayBackend:
         self.gpus_per_worker = gpus_per_worker
         self._ray = _import_ray()
 
-    def __call__(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
+    def __call__(self, chunks: Iterable[FileChunk]) -> Iterator[ScoredChunk]:
         """See `ScoringBackend`."""
         chunks = iter(chunks)
         first = next(chunks, None)
@@ -69,7 +71,7 @@ class RayBackend:
     def _connect(self) -> None:
         options = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address is None:
-            memory = {"num_cpus": self.num_workers, "object_store_memory": OBJECT_STORE_BYTES}
+            memory = {"num_cpus": self.num_workers, "object_store_memory": _OBJECT_STORE_BYTES}
             self._ray.init("local", include_dashboard=False, **memory, **options)
             return
         try:
@@ -77,19 +79,19 @@ class RayBackend:
         except ConnectionError as error:
             raise InputError(f"{self.address}: Expected the address of a Ray cluster but none answers.") from error
 
-    def _score(self, chunks: Iterator[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
-        options = {"num_cpus": 1, "num_gpus": self.gpus_per_worker or None, "max_restarts": MAX_RETRIES}
-        actor = self._ray.remote(_Worker).options(max_task_retries=MAX_RETRIES, **options)
+    def _score(self, chunks: Iterator[FileChunk]) -> Iterator[ScoredChunk]:
+        options = {"num_cpus": 1, "num_gpus": self.gpus_per_worker or None, "max_restarts": _MAX_RETRIES}
+        actor = self._ray.remote(_Worker).options(max_task_retries=_MAX_RETRIES, **options)
         workers = [actor.remote(self.scorer_factory) for _ in range(self.num_workers)]
-        running: dict[Any, tuple[int, Any]] = {}  # task → number of its chunk, worker
+        running: dict[Any, tuple[FileChunk, Any]] = {}  # task → its chunk, worker
         for worker, chunk in zip(workers * 2, chunks, strict=False):
-            running[worker.score.remote(chunk)] = chunk.number, worker
+            running[worker.score.remote(chunk.pairs)] = chunk, worker
         while running:
             (task,), _ = self._ray.wait(list(running), num_returns=1)
-            number, worker = running.pop(task)
+            chunk, worker = running.pop(task)
             if (following := next(chunks, None)) is not None:
-                running[worker.score.remote(following)] = following.number, worker
-            yield number, self._result(task)
+                running[worker.score.remote(following.pairs)] = following, worker
+            yield chunk, self._result(task)
 
     def _result(self, task: Any) -> list[Scores]:
         try:
@@ -105,8 +107,8 @@ class _Worker:
     def __init__(self, scorer_factory: Callable[[], Scorer | ScorerGroup]) -> None:
         self.scorers = ScorerGroup.of(scorer_factory())
 
-    def score(self, chunk: Chunk) -> list[Scores]:
-        return self.scorers.score(chunk.references, chunk.candidates, chunk.contexts)
+    def score(self, pairs: Pairs) -> list[Scores]:
+        return self.scorers.score(pairs)
 
 
 def _import_ray() -> Any:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, read_json_object, write_json
-from radreward.io.atomic import atomic_folder, remove_folder
+from radreward.io.atomic import atomic_folder, remove_folder, sweep_scratch_folders
 from radreward.io.progress import ProgressReporter
 from radreward.io.tables import table_suffix, write_table
 from radreward.io.terminal import print_status
@@ -55,7 +55,7 @@ class ChunkStore:
         self._check_inputs(inputs)
         self._finished = self._check_chunks()
 
-    def __contains__(self, number: int) -> bool:
+    def __contains__(self, number: object) -> bool:
         """Return True if a chunk is finished."""
         return number in self._finished
 
@@ -92,6 +92,7 @@ class ChunkStore:
 
     def remove(self) -> None:
         """Delete the folder, once the output is written; files of others stay."""
+        sweep_scratch_folders(self.folder)  # of a run that was killed after it had finished the last chunk
         foreign = [path for path in self.folder.iterdir() if not self._is_own(path)]
         if not foreign:
             remove_folder(self.folder)

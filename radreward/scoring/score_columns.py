@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.scorers import SCORERS, load, resolve
-from radreward.scorers.base import SCORED_STATUSES, Scorer
-from radreward.text.patient_context import PatientContext
+from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer
+from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.types import Scores
 
 STATUS_COLUMN = "status"
@@ -24,7 +24,7 @@ class ScoredRow(NamedTuple):
     """Scores of a pair by column, and why scores are missing, if any."""
 
     values: dict[str, Any]
-    error: str | None
+    error: PairError | None
 
 
 class ScorerGroup:
@@ -72,19 +72,9 @@ class ScorerGroup:
         """True if a scorer uses the patients' age and indication."""
         return any(scorer.uses_context for scorer in self.scorers.values())
 
-    def score(
-        self,
-        references: Sequence[str],
-        candidates: Sequence[str],
-        contexts: Sequence[PatientContext | None] | None = None,
-    ) -> list[Scores]:
-        """Return the scores of each scorer, see `Scorer.score`."""
-        return [
-            scorer.score(references, candidates, contexts)
-            if scorer.uses_context
-            else scorer.score(references, candidates)
-            for scorer in self.scorers.values()
-        ]
+    def score(self, pairs: Pairs) -> list[Scores]:
+        """Return the scores of each scorer."""
+        return [score_pairs(scorer, pairs) for scorer in self.scorers.values()]
 
     def fingerprint(self) -> dict[str, str]:
         """Return the fingerprints of the scorers by name."""
@@ -100,20 +90,18 @@ class ScorerGroup:
         for row in zip(*parts, strict=True):
             values: dict[str, Any] = {}
             errors = []
-            for name, columns in zip(self.scorers, row, strict=True):
+            for name, scored in zip(self.scorers, row, strict=True):
                 prefix = self._prefix(name)
-                values |= {prefix + column: value for column, value in columns.items()}
-                if (status := columns[STATUS_COLUMN]) not in SCORED_STATUSES:
-                    errors.append(f"{name}: {status}" if prefix else status)
-            yield ScoredRow(values, "; ".join(errors) or None)
+                values |= {prefix + column: value for column, value in scored.values.items()}
+                if scored.error:
+                    reason = f"{name}: {scored.error.reason}" if prefix else scored.error.reason
+                    errors.append(PairError(scored.error.field, reason))
+            yield ScoredRow(values, _join_errors(errors))
 
     def unscored(self, reason: str) -> dict[str, Any]:
         """Return the columns of a pair that no scorer is asked to score."""
-        columns = self.columns
-        return {
-            name: reason if kind == pa.string() and name.endswith(STATUS_COLUMN) else None
-            for name, kind in zip(columns.names, columns.types, strict=True)
-        }
+        statuses = {self._prefix(name) + STATUS_COLUMN: reason for name in self.scorers}
+        return dict.fromkeys(self.columns.names) | statuses
 
     def _prefix(self, name: str) -> str:
         return f"{name}_" if len(self.scorers) > 1 else ""
@@ -154,7 +142,15 @@ def _number_columns(scorer: Scorer) -> list[str]:
     return ["total", *["quality"] * scorer.has_quality, *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
-def _rows(scores: Scores, scorer: Scorer) -> Iterator[dict[str, Any]]:
+def _join_errors(errors: Sequence[PairError]) -> PairError | None:
+    """Return the errors of a pair as one; it concerns the candidate unless an error concerns the reference."""
+    if not errors:
+        return None
+    field = "reference" if "reference" in [error.field for error in errors] else "candidate"
+    return PairError(field, "; ".join(error.reason for error in errors))
+
+
+def _rows(scores: Scores, scorer: Scorer) -> Iterator[ScoredRow]:
     """Yield the columns of each pair without prefix; all but the status are None without a score."""
     size = len(scores.status)
     sign = 1 if scorer.higher_is_better else -1
@@ -164,13 +160,15 @@ def _rows(scores: Scores, scorer: Scorer) -> Iterator[dict[str, Any]]:
     widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
     for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
         blocks.append([[None] * width] * size if values is None else values.tolist())
-    evidence = scores.evidence if scores.evidence and scorer.returns_explanations else (None,) * size
     names = _number_columns(scorer)
-    for status, shown, *parts in zip(scores.status, evidence, *blocks, strict=True):
+    for index, (status, *parts) in enumerate(zip(scores.status, *blocks, strict=True)):
         numbers = [None if value is None or math.isnan(value) else value for part in parts for value in part]
-        explained = {"evidence": None if shown is None else json.dumps(shown._asdict())}
-        yield {
-            **dict(zip(names, numbers if status in SCORED_STATUSES else [None] * len(names), strict=True)),
-            **(explained if scorer.returns_explanations else {}),
-            STATUS_COLUMN: status,
-        }
+        error = None
+        if status not in SCORED_STATUSES:
+            numbers = [None] * len(names)
+            error = PairError(scores.status_fields[index] if scores.status_fields else None, status)
+        columns: dict[str, Any] = dict(zip(names, numbers, strict=True))
+        if scorer.returns_explanations:
+            shown = scores.evidence[index] if scores.evidence else None
+            columns["evidence"] = None if shown is None else json.dumps(shown._asdict())
+        yield ScoredRow({**columns, STATUS_COLUMN: status}, error)

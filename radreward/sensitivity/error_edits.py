@@ -18,10 +18,10 @@ from radreward.text.significance import significance_weight
 
 MISPLACED = {"above carina": "right mainstem", "stomach": "esophagus", "svc": "brachiocephalic"}
 """A wrong position of each device position."""
-OTHER_EXTREME = {"mild": "severe", "severe": "mild"}
+_OTHER_EXTREME = {"mild": "severe", "severe": "mild"}
 """A severity that calls for other care."""
 _SIZE = re.compile(r"\b[\d.]+ ([cm]m)\b")
-SentenceEdit = Callable[[Sentence, Random], Sentence | None]
+_SentenceEdit = Callable[[Sentence, Random], Sentence | None]
 
 
 def _mirror(sentence: Sentence, rng: Random) -> Sentence | None:
@@ -43,7 +43,7 @@ def _negate(sentence: Sentence, rng: Random) -> Sentence | None:
 
 def _change_severity(sentence: Sentence, rng: Random) -> Sentence | None:
     fact = sentence.facts[0]
-    severity = OTHER_EXTREME.get(fact.severity or "") if fact.finding in LATERALIZED else None
+    severity = _OTHER_EXTREME.get(fact.severity or "") if fact.finding in LATERALIZED else None
     return change_severity_word(sentence, severity, rng) if severity else None
 
 
@@ -80,7 +80,7 @@ def _is_lateralized_finding(fact: Fact) -> bool:
     return fact.finding in LATERALIZED and fact.positive
 
 
-ERROR_EDITS: dict[str, SentenceEdit] = {
+ERROR_EDITS: dict[str, _SentenceEdit] = {
     "laterality": _mirror,
     "negation": _negate,
     "severity": _change_severity,

@@ -1,4 +1,4 @@
-"""Edits by which a report loses a finding in two steps, for sensitivity probes: right, partly right, missed."""
+"""Edits that degrade one finding in two steps, for sensitivity probes: right, partly right, missed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.significance import significance_weight
 
-FactSteps = Iterator[tuple[Fact, Fact]]
+_FactSteps = Iterator[tuple[Fact, Fact]]
 """A fact as the reference states it, and as it is partly right."""
-VAGUE_NAMES = {
+_VAGUE_NAMES = {
     "effusion": "blunting",
     "loculated": "effusion",
     "hydropneumothorax": "pneumothorax",
@@ -26,8 +26,8 @@ VAGUE_NAMES = {
 """Findings, and the sign or the more general finding that names them vaguely and means other care."""
 
 
-def _vague_name(fact: Fact) -> FactSteps:
-    for specific, vague in VAGUE_NAMES.items():
+def _vague_name(fact: Fact) -> _FactSteps:
+    for specific, vague in _VAGUE_NAMES.items():
         if fact.finding in ancestors(specific):
             plain = Fact(specific, location=fact.location)
             named_vaguely = plain._replace(finding=vague)
@@ -36,23 +36,23 @@ def _vague_name(fact: Fact) -> FactSteps:
 
 
 def _is_not_worse_than_missed(fact: Fact, partly: Fact) -> bool:
-    """Return True if a partly right fact is not worse than none: its wrong details weigh no more than the finding."""
+    """Return True if the wrong details of a fact weigh no more than omitting its finding."""
     return significance_weight(partly) <= significance_weight(fact)
 
 
-def _one_side(fact: Fact) -> FactSteps:
+def _one_side(fact: Fact) -> _FactSteps:
     if "bilateral" in FINDINGS[fact.finding].locations:
         both = fact._replace(location="bilateral")
         yield from ((both, both._replace(location=side)) for side in ("left", "right"))
 
 
-def _wrong_degree(fact: Fact) -> FactSteps:
+def _wrong_degree(fact: Fact) -> _FactSteps:
     if fact.severity:
         mild, severe = (fact._replace(severity=severity) for severity in ("mild", "severe"))
         yield from (steps for steps in ((mild, severe), (severe, mild)) if _is_not_worse_than_missed(*steps))
 
 
-GRADED_EDITS: dict[str, Callable[[Fact], FactSteps]] = {
+GRADED_EDITS: dict[str, Callable[[Fact], _FactSteps]] = {
     "vague finding": _vague_name,
     "one of two sides": _one_side,
     "wrong degree": _wrong_degree,
@@ -61,9 +61,10 @@ GRADED_EDITS: dict[str, Callable[[Fact], FactSteps]] = {
 
 
 def grade_finding(probe: str, report: ReportSentences, rng: Random) -> tuple[ReportSentences, ...]:
-    """Return a report, the report with one finding partly right, and without it; the report only if none can be so.
+    """Return a report, the same with one finding partly right, and without this finding; or the report alone.
 
-    The reference is reworded if it does not state the finding as the probe needs it.
+    The report is alone if none of its findings can be partly right. Its sentence is reworded if it does not state the
+    finding as the probe needs it.
 
     Raises:
         ValueError: If there is no such probe.

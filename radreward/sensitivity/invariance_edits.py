@@ -15,11 +15,10 @@ from radreward.sensitivity.probe_reports import (
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.findings import FINDINGS, is_related
-from radreward.text.normal_wording import NORMAL_STATEMENTS
-from radreward.text.sentence_templates import FILLER_SENTENCES
+from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
 from radreward.text.standard_wording import ABBREVIATIONS
 
-SYNONYMS: Mapping[str, str] = {
+_SYNONYMS: Mapping[str, str] = {
     "unchanged": "stable",
     "seen": "visualized",
     "noted": "identified",
@@ -57,7 +56,7 @@ def _shuffle_sentences(report: ReportSentences, rng: Random) -> str:
 
 
 def _replace_synonyms(report: ReportSentences, rng: Random) -> str:
-    return _replace_phrases(report_text(report), {**SYNONYMS, **{new: old for old, new in SYNONYMS.items()}})
+    return _replace_phrases(report_text(report), {**_SYNONYMS, **{new: old for old, new in _SYNONYMS.items()}})
 
 
 def _abbreviate(report: ReportSentences, rng: Random) -> str:

@@ -14,8 +14,8 @@ from radreward.text.measurements import MEASURED_FINDINGS
 MAX_ERRORS = 3
 """Maximum number of errors of one kind in one report."""
 LATERALIZED = ("effusion", "pneumothorax", "atelectasis", "consolidation", "opacity", "scar", "subq", "thickening")
-CENTRAL_LINES = ("cvc", "picc", "port", "dialysis")
-NEGATABLE = ("edema", "fracture", "freeair", "cardiomegaly", "widemed", "adenopathy", "pneumonia")
+_CENTRAL_LINES = ("cvc", "picc", "port", "dialysis")
+_NEGATABLE = ("edema", "fracture", "freeair", "cardiomegaly", "widemed", "adenopathy", "pneumonia")
 OTHER_CHANGE: dict[Change | None, Change] = {"worse": "better", "better": "worse", "stable": "worse", "new": "stable"}
 
 ReportSentences = tuple[Sentence, ...]
@@ -35,9 +35,9 @@ def sample_probe_report(rng: Random) -> ReportSentences:
     for key in sorted(MEASURED_FINDINGS):
         fact = _sample_lateral_fact(key, rng)._replace(severity=None, size=rng.choice(ALL_SIZES))
         sentences.append(fact_sentence(fact, rng))
-    devices = (("ett", "above carina"), ("ngt", "stomach"), (rng.choice(CENTRAL_LINES), "svc"))
+    devices = (("ett", "above carina"), ("ngt", "stomach"), (rng.choice(_CENTRAL_LINES), "svc"))
     sentences += [sample_device_sentence(Fact(key, location=location), rng) for key, location in devices]
-    absent = [Fact(key, "absent") for key in rng.sample(NEGATABLE, k=4)]
+    absent = [Fact(key, "absent") for key in rng.sample(_NEGATABLE, k=4)]
     sentences += [joint_sentence(facts, rng) for facts in (absent[:1], absent[1:2], absent[2:])]
     rng.shuffle(sentences)
     return tuple(sentences)

@@ -15,8 +15,8 @@ ERROR_PROBES = (*ERROR_EDITS, FALSE_FINDING)
 """Probes under which a score should fall with every error."""
 FALLING_PROBES = (*ERROR_PROBES, *GRADED_EDITS)
 """Probes under which a score should fall with every step; the first step of a graded one is partly right."""
-ADDED_LOCATION = "added location"
-INVARIANCE_PROBES = (*INVARIANT_EDITS, ADDED_LOCATION)
+_ADDED_LOCATION = "added location"
+INVARIANCE_PROBES = (*INVARIANT_EDITS, _ADDED_LOCATION)
 """Probes under which a score should stay constant."""
 
 
@@ -45,7 +45,7 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
     """
     rng = Random(f"{probe} {seed}")
     text = report_text(report)
-    if probe == ADDED_LOCATION:
+    if probe == _ADDED_LOCATION:
         return PerturbedReport(report_text(_without_location(report, rng)), (text,))
     if probe in GRADED_EDITS:
         reference, *steps = map(report_text, grade_finding(probe, report, rng))
@@ -56,7 +56,7 @@ def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedR
 
 
 def _without_location(report: ReportSentences, rng: Random) -> ReportSentences:
-    """Return the report with one finding reworded without its place."""
+    """Return the report with one finding reworded without its location."""
     indices = [index for index, sentence in enumerate(report) if sentence.facts[0].finding in LATERALIZED]
     chosen = rng.choice(indices)
     fact = report[chosen].facts[0]._replace(location=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
+from itertools import pairwise, starmap
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from radreward.io.text_tables import terminal_table, text_frame
 from radreward.meta_evaluation.score_cache import ScoredTexts
-from radreward.meta_evaluation.scorer_runner import SCORES_FILE, score_pairs
+from radreward.meta_evaluation.scorer_runner import SCORES_FILE, run_scorer
 from radreward.scorers.base import Scorer
 from radreward.sensitivity.probe_reports import sample_probe_report
 from radreward.sensitivity.probes import (
@@ -28,8 +28,8 @@ from radreward.sensitivity.probes import (
 
 TOLERANCE = 1e-6
 """Difference of scores that counts as none, relative to the larger of 1 and their size."""
-ALL_PROBES = (*FALLING_PROBES, *INVARIANCE_PROBES)
-ProbeScores = dict[str, list[float]]
+_ALL_PROBES = (*FALLING_PROBES, *INVARIANCE_PROBES)
+_ProbeScores = dict[str, list[float]]
 """Scores of one report per probe: s_0, then those of the perturbed reports; higher is better."""
 ProbeResult = dict[str, Any]
 
@@ -41,20 +41,19 @@ def run_sensitivity_tests(
     cache_folder: Path | None = None,
     on_scorer: Callable[[str], None] = lambda scorer: None,
 ) -> list[ProbeResult]:
-    """Return how scorers react to errors and to meaning-preserving edits.
+    """Measure the effect of errors and of meaning-preserving edits on scores.
 
-    Generated reports are the references. Candidates are the reference itself, with score s_0; the reference with one,
-    two and three errors of a kind, s_1, s_2, s_3, each with the errors of the one before; with a finding partly right,
-    s_1, and missed, s_2; and the reference after a meaning-preserving edit. Higher scores are better.
+    Generated reports are the references. The reference itself scores s_0; higher is better. With one, two and three
+    errors of one kind, each with the errors of the one before, it scores s_1, s_2 and s_3; with one finding partly
+    right, then missing, s_1 and s_2; after a meaning-preserving edit, s. The best value of "falls" and "stays" is 1.
 
     - "falls", for errors and partly right findings: the fraction of steps from s_(k-1) to s_k, over reports and k, with
       s_k < s_(k-1).
     - "stays", for meaning-preserving edits: the fraction of reports with s_0 - s < δ or s = s_0, where δ is the
       smallest drop of this report's score by a single error of any kind that lowers it.
 
-    The best value of both is 1. "doses" is the mean of s_k - s_0 for each k (k = 1 for a meaning-preserving edit), in
-    standard deviations of all scores of the scorer. Scores are equal if they differ by less than 1e-6, relative to the
-    larger of 1 and their size.
+    "doses" is the mean of s_k - s_0 for each k (k = 1 for a meaning-preserving edit), in standard deviations of all
+    scores of the scorer. Scores are equal if they differ by less than 1e-6, relative to the larger of 1 and their size.
 
     Args:
         scorers: Factory of each scorer, by name.
@@ -85,9 +84,9 @@ def run_sensitivity_tests(
         cache_path = (cache_folder or Path(scratch)) / SCORES_FILE
         for name, load in scorers.items():
             on_scorer(name)
-            run = score_pairs(name, load, lambda: starmap(ScoredTexts, pairs), cache_path)
+            run = run_scorer(name, load, lambda: starmap(ScoredTexts, pairs), cache_path)
             if run.failure:
-                results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in ALL_PROBES]
+                results += [_probe_result(name, probe, [], 0, [], run.failure) for probe in _ALL_PROBES]
             else:
                 for output in run.outputs():
                     scores = dict(zip(pairs, output.higher_is_better_totals.tolist(), strict=True))
@@ -100,7 +99,7 @@ def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]
     rng = Random(seed)
     reports = [sample_probe_report(rng) for _ in range(count)]
     return [
-        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in ALL_PROBES}
+        {probe: perturb_report(probe, report, f"{seed} {number}") for probe in _ALL_PROBES}
         for number, report in enumerate(reports)
     ]
 
@@ -112,34 +111,30 @@ def _pairs(perturbed: Iterable[Mapping[str, PerturbedReport]]) -> Iterator[tuple
             yield from ((report.reference, text) for text in (report.reference, *report.perturbed))
 
 
-def _probe_scores(probes: Mapping[str, PerturbedReport], scores: Mapping[tuple[str, str], float]) -> ProbeScores:
+def _probe_scores(probes: Mapping[str, PerturbedReport], scores: Mapping[tuple[str, str], float]) -> _ProbeScores:
     return {
         probe: [scores[report.reference, text] for text in (report.reference, *report.perturbed)]
         for probe, report in probes.items()
     }
 
 
-def _probe_results(scorer: str, reports: Sequence[ProbeScores]) -> Iterator[ProbeResult]:
+def _probe_results(scorer: str, reports: Sequence[_ProbeScores]) -> Iterator[ProbeResult]:
     scores = np.array([score for report in reports for values in report.values() for score in values])
     finite = scores[np.isfinite(scores)]
     std = float(finite.std()) if finite.size else math.nan
-    for probe in FALLING_PROBES:
-        rows = [report[probe] for report in reports]
-        steps = [(before, after) for row in rows for before, after in zip(row, row[1:], strict=False)]
-        passed = [_is_lower(after, before) for before, after in steps if math.isfinite(before + after)]
-        yield _probe_result(scorer, probe, passed, len(steps) - len(passed), _mean_changes(rows, std))
     limits = [_smallest_drop(report) for report in reports]
-    for probe in INVARIANCE_PROBES:
+    for probe in _ALL_PROBES:
         rows = [report[probe] for report in reports]
+        steps = [(step, limit) for row, limit in zip(rows, limits, strict=True) for step in pairwise(row)]
         passed = [
-            not _is_lower(after, before) or before - after < limit
-            for (before, after), limit in zip(rows, limits, strict=True)
+            _is_lower(after, before) if probe in FALLING_PROBES else _stays(before, after, limit)
+            for (before, after), limit in steps
             if math.isfinite(before + after)
         ]
-        yield _probe_result(scorer, probe, passed, len(rows) - len(passed), _mean_changes(rows, std))
+        yield _probe_result(scorer, probe, passed, len(steps) - len(passed), _mean_changes(rows, std))
 
 
-def _smallest_drop(scores: ProbeScores) -> float:
+def _smallest_drop(scores: _ProbeScores) -> float:
     """Return δ: the smallest drop by a single error that lowers the score, or 0 if there is none."""
     first = [scores[probe][:2] for probe in ERROR_PROBES if len(scores[probe]) > 1]
     return min((before - after for before, after in first if _is_lower(after, before)), default=0.0)
@@ -147,6 +142,10 @@ def _smallest_drop(scores: ProbeScores) -> float:
 
 def _is_lower(score: float, baseline: float) -> bool:
     return score < baseline - TOLERANCE * max(1.0, abs(baseline))
+
+
+def _stays(before: float, after: float, limit: float) -> bool:
+    return not _is_lower(after, before) or before - after < limit
 
 
 def _mean_changes(rows: Iterable[list[float]], std: float) -> list[list[float]]:

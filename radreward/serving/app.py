@@ -18,16 +18,17 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
-from radreward.serving.findings import SIDES
+from radreward.scoring.pairs import Pairs
 from radreward.serving.messages import ErrorAnswer, HealthAnswer, MetricDescription, ScoreAnswer, ScoreRequest
 from radreward.serving.page import service_page
 from radreward.serving.request_guard import RequestGuard
 from radreward.serving.scoring import ScorerFailedError, score_request
 from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
 from radreward.text.normalization import normalize_report
+from radreward.types import Side
 
 logger = logging.getLogger(__name__)
-RETRY_SECONDS = 5
+_RETRY_SECONDS = 5
 """Time after which a client should try again if the queue is full."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is no JSON"},
@@ -110,10 +111,8 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
     async def score(request: ScoreRequest) -> ScoreAnswer:
         """Score candidates against their references."""
         selected = _select_scorers(request, scorers, limits)
-        references, candidates = ([getattr(pair, side) for pair in request.pairs] for side in SIDES)
-        contexts = [pair.context() for pair in request.pairs]
-        work = partial(score_request, selected, references, candidates, contexts, request.evidence)
-        rows = await _run(queue, work, limits)
+        pairs = Pairs(*zip(*(pair.as_pair() for pair in request.pairs), strict=True))
+        rows = await _run(queue, partial(score_request, selected, pairs, request.evidence), limits)
         return _answer(request, rows)
 
     return app
@@ -134,8 +133,8 @@ async def _run(queue: ScoringQueue, function: Any, limits: ServiceLimits) -> Any
     try:
         future = queue.submit(function)
     except QueueFullError as error:
-        message = f"Expected at most {limits.max_requests} requests at a time. Try again in {RETRY_SECONDS} s."
-        raise HTTPException(503, message, {"Retry-After": str(RETRY_SECONDS)}) from error
+        message = f"Expected at most {limits.max_requests} requests at a time. Try again in {_RETRY_SECONDS} s."
+        raise HTTPException(503, message, {"Retry-After": str(_RETRY_SECONDS)}) from error
     try:
         return await asyncio.wait_for(asyncio.wrap_future(future), limits.seconds)
     except TimeoutError as error:
@@ -150,7 +149,7 @@ def _answer(request: ScoreRequest, rows: list[dict[str, dict[str, Any]]]) -> Sco
     for number, (pair, scores) in enumerate(zip(request.pairs, rows, strict=True), 1):
         answers.append({"id": number if pair.id is None else pair.id, "scores": scores})
         if request.evidence:
-            answers[-1]["texts"] = {side: normalize_report(getattr(pair, side)) for side in SIDES}
+            answers[-1]["texts"] = {side: normalize_report(getattr(pair, side)) for side in Side}
     return ScoreAnswer.model_validate({"pairs": answers})
 
 

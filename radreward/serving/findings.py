@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from radreward.generative.explanation import Explanation
+from radreward.scorers.explanation import Explanation
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
 from radreward.systems.ratescore.scorer import EntityMatch
 from radreward.systems.sentence_eval.scorer import JudgedSentence
+from radreward.types import Side
 
-Side = Literal["reference", "candidate"]
 FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented"]
-SIDES: tuple[Side, ...] = get_args(Side)
-LIKELY = 0.5
+_LIKELY = 0.5
 """Expected errors of a criterion from which a statement is marked."""
-_UNMATCHED: dict[Side, FindingKind] = {"reference": "missed", "candidate": "invented"}
+_UNMATCHED: dict[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
 
 
-class MarkedFinding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MarkedFinding:
     """A part of a report, and what became of it in the other report."""
 
     side: Side
@@ -41,15 +42,19 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
         texts: Both reports as the scorer saw them, see `normalize_report`.
 
     >>> evidence = {"missing": [("Abnormality", "effusion")], "extra": []}
-    >>> read_findings(evidence, {"reference": "Effusion.", "candidate": "Clear."})[0].kind
+    >>> read_findings(evidence, {Side.REFERENCE: "Effusion.", Side.CANDIDATE: "Clear."})[0].kind
     'missed'
     """
     match evidence:
         case Explanation():
             return list(_from_explanation(evidence))
         case {"missing": missing, "extra": extra}:
-            parts: dict[Side, Any] = {"reference": missing, "candidate": extra}
-            return [MarkedFinding(side, _UNMATCHED[side], _joined(part)) for side in SIDES for part in parts[side]]
+            unmatched = {Side.REFERENCE: missing, Side.CANDIDATE: extra}
+            return [
+                MarkedFinding(side, _UNMATCHED[side], _joined(part))
+                for side, parts in unmatched.items()
+                for part in parts
+            ]
         case {"reference": dict() as reference, "candidate": dict() as candidate}:
             return list(_from_labels(reference, candidate))
         case (StatementEvidence(), *_):
@@ -66,17 +71,16 @@ def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[Marked
     counterparts = {(entry.side, entry.text): entry.counterpart for entry in statements}
     for entry in statements:
         tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
-        other: Side = "reference" if entry.side == "candidate" else "candidate"
-        if value >= LIKELY:
+        if value >= _LIKELY:
             kind = _error_kind(tag)
             yield MarkedFinding(entry.side, kind, entry.text, entry.start, entry.end, tag.replace("_", " "))
-        elif counterparts.get((other, entry.counterpart)) == entry.text:
+        elif counterparts.get((entry.side.other, entry.counterpart)) == entry.text:
             yield MarkedFinding(entry.side, "matched", entry.text, entry.start, entry.end, entry.counterpart)
 
 
 def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
     """Yield a finding per sentence; a sentence that occurs twice has two positions."""
-    ends: dict[Side, int] = dict.fromkeys(SIDES, 0)
+    ends = dict.fromkeys(Side, 0)
     for sentence in sentences:
         start = texts[sentence.side].index(sentence.text, ends[sentence.side])
         end = ends[sentence.side] = start + len(sentence.text)
@@ -103,11 +107,9 @@ def _kind(side: Side, agreement: float) -> FindingKind:
 
 def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
     """Yield a finding per label that a report states; labels of both reports may differ, as positive and negative."""
-    sides: tuple[tuple[Side, Mapping[str, str], Mapping[str, str]], ...] = (
-        ("reference", reference, candidate),
-        ("candidate", candidate, reference),
-    )
-    for side, own, other in sides:
+    labels = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
+    for side, own in labels.items():
+        other = labels[side.other]
         for label, value in own.items():
             kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
             kind = kind if label in other else _UNMATCHED[side]
@@ -116,11 +118,11 @@ def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> 
 
 def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
     for text in explanation.matched_findings:
-        yield MarkedFinding("reference", "matched", text)
+        yield MarkedFinding(Side.REFERENCE, "matched", text)
     for tag, descriptions in explanation.errors.items():
         kind = _error_kind(tag)
         for text in descriptions:
-            side: Side = "reference" if kind == "missed" else "candidate"
+            side = Side.REFERENCE if kind == "missed" else Side.CANDIDATE
             yield MarkedFinding(side, kind, text, note=tag.replace("_", " "))
 
 

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from radreward.serving.findings import FindingKind, Side
+from radreward.serving.findings import MarkedFinding
 from radreward.text.patient_context import MAX_AGE, PatientContext, parse_context
+from radreward.types import Side
 
 
 class PairRequest(BaseModel):
@@ -29,9 +30,9 @@ class PairRequest(BaseModel):
             raise PydanticCustomError("age", f"Expected years from 0 to {MAX_AGE}, or a text as `8 months`")
         return age
 
-    def context(self) -> PatientContext:
-        """Return what is known of the patient."""
-        return parse_context({"age": self.age, "indication": self.indication})
+    def as_pair(self) -> tuple[str, str, PatientContext]:
+        """Return reference, candidate and what is known of the patient."""
+        return self.reference, self.candidate, parse_context({"age": self.age, "indication": self.indication})
 
 
 class ScoreRequest(BaseModel):
@@ -44,17 +45,6 @@ class ScoreRequest(BaseModel):
     evidence: bool = Field(False, description="Return evidence and findings too.")
 
 
-class FindingAnswer(BaseModel):
-    """A part of a report, and what became of it in the other report; offsets count characters of `texts`."""
-
-    side: Side
-    kind: FindingKind
-    text: str
-    start: int | None
-    end: int | None
-    note: str
-
-
 class MetricScores(BaseModel):
     """Scores of a pair by one metric, with the values that `radreward score` writes; null where there is none."""
 
@@ -64,7 +54,7 @@ class MetricScores(BaseModel):
     error_counts: dict[str, float | None] = Field(description="Expected errors by criterion.")
     status: str = Field(description='"ok", or why the score is missing or limited.')
     evidence: Any = None
-    findings: list[FindingAnswer] | None = None
+    findings: list[MarkedFinding] | None = None
 
 
 class PairAnswer(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from radreward.pages.html_page import HTMLPage, build_page
+from radreward.io.pages.html_page import HTMLPage, build_page
 from radreward.serving.messages import MetricDescription
 
 SCRIPTS = ("marks", "metrics", "reports", "main")

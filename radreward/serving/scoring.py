@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from radreward.meta_evaluation.scorer_runner import to_jsonable
+from radreward.meta_evaluation.score_cache import to_jsonable
 from radreward.scorers.base import Scorer, validate_pair
+from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.scoring.score_columns import STATUS_COLUMN, ScorerGroup
-from radreward.serving.findings import SIDES, Side, read_findings
+from radreward.serving.findings import read_findings
 from radreward.text.normalization import normalize_report
-from radreward.text.patient_context import PatientContext
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 
 class ScorerFailedError(Exception):
     """Raised if a scorer fails on a request; the message names the scorer and quotes no report."""
 
 
-def score_request(
-    scorers: Mapping[str, Scorer],
-    references: Sequence[str],
-    candidates: Sequence[str],
-    contexts: Sequence[PatientContext],
-    with_evidence: bool,
-) -> list[dict[str, dict[str, Any]]]:
+def score_request(scorers: Mapping[str, Scorer], pairs: Pairs, with_evidence: bool) -> list[dict[str, dict[str, Any]]]:
     """Return the scores of each pair by the name of the scorer.
 
     The scores of a scorer have `total` (higher is better), `quality`, `sub_scores`, `error_counts` and `status`; with
@@ -32,22 +26,19 @@ def score_request(
 
     Args:
         scorers: Scorers by name.
-        references: Reference reports.
-        candidates: As many candidates.
-        contexts: What is known of each patient.
+        pairs: The pairs.
         with_evidence: Add evidence and findings.
 
     Raises:
         ScorerFailedError: If a scorer fails.
     """
-    rows: list[dict[str, dict[str, Any]]] = [{} for _ in references]
-    pairs = zip(references, candidates, strict=True)
-    usable = [reference for reference, candidate in pairs if validate_pair(reference, candidate) is None]
+    texts = list(zip(pairs.references, pairs.candidates, strict=True))
+    usable = [reference for reference, candidate in texts if validate_pair(reference, candidate) is None]
+    rows: list[dict[str, dict[str, Any]]] = [{} for _ in texts]
     for name, scorer in scorers.items():
         try:
-            group = ScorerGroup.of(scorer).fit_references(usable)
-            [scores] = group.score(references, candidates, contexts)
-            columns = [row.values for row in group.rows([scores])]
+            scores = score_pairs(scorer.fit_references(usable), pairs)
+            columns = [row.values for row in ScorerGroup.of(scorer).rows([scores])]
         except Exception as error:  # a scorer may be a file of the user's
             raise ScorerFailedError(
                 f"{name}: Expected scores but the metric failed ({type(error).__name__})."
@@ -55,8 +46,8 @@ def score_request(
         for index, row in enumerate(rows):
             row[name] = _to_json(columns[index], scorer)
             if with_evidence:
-                texts: dict[Side, str] = dict(zip(SIDES, (references[index], candidates[index]), strict=True))
-                row[name] |= _explain(scores, index, texts)
+                sides = dict(zip((Side.REFERENCE, Side.CANDIDATE), texts[index], strict=True))
+                row[name] |= _explain(scores, index, sides)
     return rows
 
 
@@ -74,5 +65,4 @@ def _to_json(columns: Mapping[str, Any], scorer: Scorer) -> dict[str, Any]:
 def _explain(scores: Scores, index: int, texts: Mapping[Side, str]) -> dict[str, Any]:
     evidence = scores.evidence[index] if scores.evidence else None
     normalized = {side: normalize_report(text) for side, text in texts.items()}
-    findings = [finding._asdict() for finding in read_findings(evidence, normalized)]
-    return {"evidence": to_jsonable(evidence), "findings": findings}
+    return {"evidence": to_jsonable(evidence), "findings": read_findings(evidence, normalized)}

@@ -13,7 +13,7 @@ from radreward.errors import InputError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-MAX_PORT = 65535
+_MAX_PORT = 65535
 
 
 @contextmanager
@@ -29,8 +29,8 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
     """
     if not all(map(find_spec, ("fastapi", "uvicorn"))):
         raise InputError("The service requires the extra `serve`: pip install 'radreward[serve]'.")
-    if not 0 <= port <= MAX_PORT:
-        raise InputError(f"--port: Expected a port from 0 to {MAX_PORT} but got {port}.")
+    if not 0 <= port <= _MAX_PORT:
+        raise InputError(f"--port: Expected a port from 0 to {_MAX_PORT} but got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)

@@ -7,6 +7,7 @@ thousand resamples take a few matrix products.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[n
 
 
 def counts_of_clusters(counts: NDArray[np.integer], clusters: Ints) -> NDArray[np.integer]:
-    """Return the columns of (B, G) counts of some clusters in ascending order, and no copy if these are all."""
+    """Select the columns of some clusters from (B, G) counts; a view if all are selected."""
     return counts if len(clusters) == counts.shape[1] else counts[:, clusters]
 
 
@@ -68,6 +69,28 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
+def ratio_interval(sums: Floats, sizes: Floats, resample_counts: NDArray[np.integer]) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of Σ sums / Σ sizes over clusters, such as a mean over rows.
+
+    Args:
+        sums: (G,) sum of each cluster.
+        sizes: (G,) rows of each cluster. Resamples without any row are left out.
+        resample_counts: (B, G) number of times each cluster is in each resample.
+
+    Returns:
+        Lower and upper bound; NaN without resamples.
+
+    >>> ratio_interval(np.array([1.0, 3.0]), np.ones(2), np.array([[2, 0], [0, 2], [1, 1]]))
+    (1.05, 2.95)
+    """
+    if not len(resample_counts):
+        return math.nan, math.nan
+    counts = resample_counts.T
+    with np.errstate(invalid="ignore"):
+        low, high = percentile_interval(weighted_sums(sums, counts) / weighted_sums(sizes, counts))
+    return float(low), float(high)
+
+
 def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> BootstrapCorrelations:
     """Return τ-b, ρ and r of every x with every y in every resample, equal to scipy's on repeated rows.
 
@@ -82,7 +105,7 @@ def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[
     >>> [round(float(value[0, 0, 0]), 4) for value in once]
     [0.6667, 0.8, 0.8]
     """
-    variables = [RankedVariable(values) for values in (*x, *y)]
+    variables = [_RankedVariable(values) for values in (*x, *y)]
     rho, r = np.empty((2, len(counts), len(x), len(y)))
     step = max(1, MAX_ARRAY_ELEMENTS // (len(cluster) * len(variables)))
     for start in range(0, len(counts), step):
@@ -96,7 +119,7 @@ def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[
     return BootstrapCorrelations(bootstrap_tau(x, y, cluster, counts), np.clip(rho, -1, 1), np.clip(r, -1, 1))
 
 
-class RankedVariable:
+class _RankedVariable:
     """A variable and its ties."""
 
     def __init__(self, values: Floats) -> None:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters, weighted_sums
+from radreward.statistics.cluster_bootstrap import ratio_interval, resample_clusters
 from radreward.statistics.weighted_concordance import MAX_ARRAY_ELEMENTS
 
 Floats = NDArray[np.float64]
 
-N_RESAMPLES = 10_000
+_N_RESAMPLES = 10_000
 _CHUNK_SIZE = 1_000
 """Resamples held in memory at once."""
 
@@ -34,19 +34,19 @@ class PairedDifference(NamedTuple):
     p: Floats
 
 
-def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.generic]) -> tuple[Floats, Floats]:
+def concordant_pairs(rewards: Floats, targets: Floats, group: NDArray[np.generic]) -> tuple[Floats, Floats]:
     """Count concordant and comparable pairs per reference, without torch, see `metrics.count_concordant_pairs`.
 
     Args:
         rewards: (n, M) rewards, the candidates of a reference adjacent.
-        quality: (n, M) target quality.
+        targets: (n, M) target rewards.
         group: (n,) reference id.
 
     Returns:
         (G, M) each, by ascending reference id.
 
-    >>> rewards, quality = np.array([[1.0], [2.0], [2.0]]), np.array([[1.0], [2.0], [3.0]])
-    >>> concordant_pairs(rewards, quality, np.array(["a", "a", "a"]))
+    >>> rewards, targets = np.array([[1.0], [2.0], [2.0]]), np.array([[1.0], [2.0], [3.0]])
+    >>> concordant_pairs(rewards, targets, np.array(["a", "a", "a"]))
     (array([[2.]]), array([[3.]]))
     """
     references, index = np.unique(group, return_inverse=True)
@@ -55,7 +55,7 @@ def concordant_pairs(rewards: Floats, quality: Floats, group: NDArray[np.generic
         same = index[offset:] == index[:-offset]
         if not same.any():
             break
-        order = np.sign(quality[offset:] - quality[:-offset])[same]
+        order = np.sign(targets[offset:] - targets[:-offset])[same]
         np.add.at(concordant, index[offset:][same], np.sign(rewards[offset:] - rewards[:-offset])[same] * order > 0)
         np.add.at(comparable, index[offset:][same], order != 0)
     return concordant, comparable
@@ -73,7 +73,7 @@ def paired_differences(
     Args:
         concordant: (G, M) concordant pairs of each reference, averaged over runs.
         baseline_concordant: (G, M) concordant pairs of the baseline scorer.
-        comparable: (G, M) pairs of each reference with different quality.
+        comparable: (G, M) pairs of each reference with different targets.
         seed: Seed of the resampling.
 
     Raises:
@@ -91,12 +91,14 @@ def paired_differences(
     if defined.any():
         x, comparable = (concordant - baseline_concordant)[:, defined], comparable[:, defined]
         result.difference[defined] = x.sum(0) / comparable.sum(0)
-        result.low[defined], result.high[defined] = _bootstrap_interval(x, comparable, seed)
+        counts = resample_clusters(len(x), _N_RESAMPLES, seed)
+        intervals = [ratio_interval(x_j, n_j, counts) for x_j, n_j in zip(x.T, comparable.T, strict=True)]
+        result.low[defined], result.high[defined] = np.transpose(intervals)
         result.p[defined] = sign_flip_test(x, seed)
     return result
 
 
-def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Floats:
+def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = _N_RESAMPLES) -> Floats:
     """Return the two-sided p-value of Σ_g x_g under random signs: for equal scorers, x_g and -x_g are equally likely.
 
     Uses all 2^G sign vectors if these are at most `n_resamples`, which makes p exact; otherwise random ones including
@@ -131,19 +133,6 @@ def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = N_RESA
             signs = 1.0 - 2.0 * bits[rows]
             extreme += (np.abs(signs @ differences) >= observed - tolerance).sum(0)
     return extreme / total if exact else (extreme + 1) / n_resamples
-
-
-def _bootstrap_interval(x: Floats, comparable: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return percentiles 2.5 and 97.5 of the difference over resampled references, (M,) each.
-
-    Resamples without comparable pairs, possible for rare criteria, are left out.
-    """
-    counts = resample_clusters(len(x), N_RESAMPLES, seed).T
-    with np.errstate(invalid="ignore"):
-        samples = [
-            weighted_sums(x_j, counts) / weighted_sums(n_j, counts) for x_j, n_j in zip(x.T, comparable.T, strict=True)
-        ]
-    return percentile_interval(np.stack(samples, 1))
 
 
 def holm(p: Sequence[float]) -> list[float]:

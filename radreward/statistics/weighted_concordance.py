@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Singles = NDArray[np.float32]
+_Singles = NDArray[np.float32]
 
 MAX_ARRAY_ELEMENTS = 500_000
 """Maximum size of one temporary array, which fits into the caches of a core."""
@@ -115,11 +115,11 @@ class ConcordanceForm:
         ones = np.ones(len(cluster), dtype=np.float32)
         return sparse.csr_array((ones, (x * size_y + y, cluster)), shape=(size_x * size_y, n_clusters))
 
-    def _signed_sums(self, cells: Singles) -> Singles:
+    def _signed_sums(self, cells: _Singles) -> _Singles:
         """Return for each cell the sum over all cells times the product of signs, (K L, b) to (K L, b)."""
         signs_x, signs_y = (_sign_matrix(size) for size in self._shape)
         table = signs_x @ cells.reshape(len(signs_x), -1)
-        sums: Singles = (signs_y @ table.reshape(*self._shape, -1)).reshape(cells.shape)
+        sums: _Singles = (signs_y @ table.reshape(*self._shape, -1)).reshape(cells.shape)
         return sums
 
 
@@ -143,7 +143,7 @@ def untied_pairs(values: Floats, cluster: Ints, weights: NDArray[np.generic]) ->
     return result
 
 
-def _sign_matrix(size: int) -> Singles:
+def _sign_matrix(size: int) -> _Singles:
     """Return the (K, K) signs of i - j."""
     return np.sign(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float32)
 

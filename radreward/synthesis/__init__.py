@@ -1,5 +1,35 @@
 """Training data without a language model: report grammar, perturbations, pairings and tasks; see `synthesis.llm`."""
 
-from radreward.synthesis.pipeline import synthesize, synthesize_files
+from typing import TYPE_CHECKING
 
-__all__ = ["synthesize", "synthesize_files"]
+from radreward._lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from radreward.synthesis.candidate_strategies import load_candidate_writer
+    from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
+    from radreward.synthesis.error_profiles import ProfileWriter
+    from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
+    from radreward.synthesis.graded_candidates import GradedWriter
+    from radreward.synthesis.green_pairings import GreenPairingWriter
+    from radreward.synthesis.group_generator import GroupGenerator, WrittenGroup
+    from radreward.synthesis.groups import synthesize, synthesize_files
+    from radreward.synthesis.tier_writer import TierWriter
+
+__all__ = [
+    "CandidateWriter",
+    "FactAnalysisWriter",
+    "GradedWriter",
+    "GreenPairingWriter",
+    "GroupGenerator",
+    "GroupRequest",
+    "ProfileWriter",
+    "Reference",
+    "TierWriter",
+    "WrittenCandidate",
+    "WrittenGroup",
+    "load_candidate_writer",
+    "synthesize",
+    "synthesize_files",
+]
+
+__getattr__ = lazy_exports(__name__)

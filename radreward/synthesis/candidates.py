@@ -1,4 +1,4 @@
-"""Candidates for a reference: edited to a tier of quality, rewritten, or a report of another patient."""
+"""Drafts of candidates for a reference: edited, rewritten, or a report of another patient; and their errors."""
 
 from __future__ import annotations
 
@@ -28,37 +28,26 @@ from radreward.synthesis.perturbations.language_errors import (
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.perturbations.report_edits import (
-    add_details,
-    drop_and_shuffle,
-    make_vague,
-    paraphrase,
-    remeasure,
-    restate_sides,
-)
+from radreward.synthesis.perturbations.report_edits import add_details, make_vague, paraphrase, remeasure, restate_sides
 from radreward.synthesis.report_styles import ReportStyle, StyleSampler
-from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.report_parser import is_fully_parsed
 from radreward.types import Candidate
 
 SHORT_REPORT_SENTENCES = 4
 """Maximum number of sentences of a short report."""
-ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
+_ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
 """Errors that nearly every report allows; the others are tried first in half of the candidates."""
-GOOD_ERROR_SHARES = (6, 2, 2)
-"""Shares of good candidates without, with one and with two errors: what is right in other words must be learnt."""
-MAX_LISTED_FINDINGS = 3
+_MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
-VAGUE_SHARE = 0.3
+_VAGUE_SHARE = 0.3
 """Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
-DETAILED_SHARE = 0.3
+_DETAILED_SHARE = 0.3
 """Share of the edited candidates that state a detail which the reference leaves open, which is right."""
-OTHER_SIDES_SHARE = 0.3
+_OTHER_SIDES_SHARE = 0.3
 """Share of the candidates that state a bilateral finding as two sides, or two sides as one, if there is any."""
-REMEASURED_SHARE = 0.5
+_REMEASURED_SHARE = 0.5
 """Share of the candidates that state a size as another measurement gives it, if the reference states one."""
-SUPPORTED_TAGS = frozenset(
+_SUPPORTED_TAGS = frozenset(
     tag
     for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria())
     for tag in criteria.tags
@@ -80,11 +69,11 @@ class CandidateDraft(NamedTuple):
 def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> AnnotatedReport:
     """Return a report with about `num_errors` more errors of alternating types, or several false findings at once."""
     num_false = rng.randint(2, num_errors) if num_errors > 2 and rng.random() < 0.3 else 0
-    if num_false and (edited := add_false_findings(report, min(num_false, MAX_LISTED_FINDINGS), rng)) is not None:
-        report, num_errors = edited, num_errors - min(num_false, MAX_LISTED_FINDINGS)
+    if num_false and (edited := add_false_findings(report, min(num_false, _MAX_LISTED_FINDINGS), rng)) is not None:
+        report, num_errors = edited, num_errors - min(num_false, _MAX_LISTED_FINDINGS)
     tags = rng.sample(list(ERROR_OPERATORS), k=len(ERROR_OPERATORS))
     if rng.random() < 0.5:
-        tags.sort(key=ALWAYS_APPLICABLE.__contains__)
+        tags.sort(key=_ALWAYS_APPLICABLE.__contains__)
     for number in range(num_errors):
         first = number % len(tags)
         for tag in tags[first:] + tags[:first]:
@@ -96,9 +85,9 @@ def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> Annotat
 
 def restate_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
     """Return a report without an error, perhaps with sides and sizes stated in another way that is as right."""
-    if rng.random() < OTHER_SIDES_SHARE:
+    if rng.random() < _OTHER_SIDES_SHARE:
         report = restate_sides(report, rng) or report
-    if rng.random() < REMEASURED_SHARE:
+    if rng.random() < _REMEASURED_SHARE:
         report = remeasure(report, rng) or report
     return report
 
@@ -106,9 +95,9 @@ def restate_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
 def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> CandidateDraft:
     """Return the reference with about `num_errors` errors, partly paraphrased."""
     report = add_errors(restate_details(reference, rng), num_errors, rng)
-    if rng.random() < DETAILED_SHARE:
+    if rng.random() < _DETAILED_SHARE:
         report = add_details(report, rng) or report
-    if rng.random() < VAGUE_SHARE:
+    if rng.random() < _VAGUE_SHARE:
         report = make_vague(report, rng) or report
     return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
 
@@ -124,51 +113,6 @@ def rewrite_candidate(
     return CandidateDraft(render_report(facts, rng, style), "rewritten")
 
 
-def draft_candidate(
-    reference: AnnotatedReport,
-    tier: int,
-    sample_other: ReportSource,
-    sample_neighbor: ReportSource,
-    sample_style: StyleSampler,
-    rng: Random,
-) -> CandidateDraft:
-    """Return one candidate with about the errors of a tier; `TieredWriter` makes sure of them.
-
-    A reference that is not completely parsed is only edited: next to another report, its unparsed text would hide
-    errors.
-
-    Args:
-        reference: The reference.
-        tier: 0 for good, 1 for fair, 2 for bad.
-        sample_other: Samples reports of any other patient.
-        sample_neighbor: Samples reports of patients with similar findings.
-        sample_style: Samples the style of a rewritten candidate.
-        rng: Source of randomness.
-    """
-    num_errors = rng.randint(*TIER_ERRORS[tier]) if tier else rng.choices((0, 1, 2), GOOD_ERROR_SHARES)[0]
-    num_errors = min(num_errors, max_natural_errors(reference))
-    kind = rng.random()
-    if not is_fully_parsed(reference):
-        return edit_candidate(reference, num_errors, rng)
-    if tier == 2 and kind < 0.35:
-        return CandidateDraft(sample_other(rng), "random")
-    if tier == 1 and kind < 0.35:
-        return CandidateDraft(sample_neighbor(rng), "neighbour")
-    if tier == 1 and kind < 0.45 and len(reference.sentences) > 2:
-        return CandidateDraft(drop_and_shuffle(reference, rng), "removed and shuffled")
-    if tier == 2 and kind < 0.45:
-        return CandidateDraft(render_report((), rng, sample_style(rng)), "normal")
-    if kind > (0.7 if tier else 0.5):
-        return rewrite_candidate(reference, num_errors, sample_style, rng)
-    return edit_candidate(reference, num_errors, rng)
-
-
-def max_natural_errors(reference: AnnotatedReport) -> int:
-    """Return the number of errors that a candidate may be asked to have: few if the reference is short."""
-    num_sentences = len(reference.sentences)
-    return num_sentences // 2 + 1 if num_sentences <= SHORT_REPORT_SENTENCES else sum(TIER_ERRORS[-1])
-
-
 def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
     """Return a draft with errors that MRScore counts and RadCliQ does not."""
     if rng.random() < 0.3 and (edited := inject_grammar_errors(draft.report, rng)) is not None:
@@ -181,7 +125,7 @@ def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
 
 
 class DraftJudgement(NamedTuple):
-    """Errors of a draft, and what it gets right."""
+    """Errors and matched findings of a draft."""
 
     errors: Mapping[str, int]
     """Counts by every supported tag."""
@@ -211,17 +155,17 @@ def judge_draft(reference: AnnotatedReport, draft: CandidateDraft, judges_mrscor
 
 
 def check_criteria(criteria: Criteria) -> None:
-    """Check that errors can be made for all criteria.
+    """Check that errors of all criteria can be synthesized.
 
     Raises:
         InputError: If a tag is not one of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
     """
-    if unknown := [tag for tag in criteria.tags if tag not in SUPPORTED_TAGS]:
-        known = [tag for tag in criteria.tags if tag in SUPPORTED_TAGS]
+    if unknown := [tag for tag in criteria.tags if tag not in _SUPPORTED_TAGS]:
+        known = [tag for tag in criteria.tags if tag in _SUPPORTED_TAGS]
         raise InputError(
             f"criteria {criteria.name}: Expected criteria whose errors synthesis can make, but it cannot make "
             f"{', '.join(unknown)} (of these criteria, only {', '.join(known) or 'none'}). Leave them out, use "
-            f"synthesize-llm, or rename them to one of {', '.join(sorted(SUPPORTED_TAGS))}."
+            f"--llm-task, or rename them to one of {', '.join(sorted(_SUPPORTED_TAGS))}."
         )
 
 

@@ -11,8 +11,8 @@ from radreward.criteria import Criteria
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import write_text_file
 from radreward.io.text_tables import escape_markdown
+from radreward.synthesis.group_generator import WrittenGroup
 from radreward.synthesis.report_reader import ReportTexts
-from radreward.synthesis.tiered_writer import DraftedGroup
 from radreward.types import ReportGroup
 
 
@@ -27,8 +27,11 @@ class DataCard:
         source: str | None = None,
         reports: ReportTexts | None = None,
     ) -> None:
-        self.criteria, self.seed, self.per_reference = criteria, seed, per_reference
-        self.source, self.reports = source, reports
+        self.criteria = criteria
+        self.seed = seed
+        self.per_reference = per_reference
+        self.source = source
+        self.reports = reports
         self.groups = 0
         self.system_counts: Counter[str] = Counter()
         self.error_counts: Counter[str] = Counter()
@@ -36,13 +39,11 @@ class DataCard:
         self.word_counts: Counter[str] = Counter()
         self.tier_counts: Counter[tuple[str, str]] = Counter()
 
-    def count_groups(self, drafted: Iterable[DraftedGroup]) -> Iterator[ReportGroup]:
+    def count_groups(self, written: Iterable[WrittenGroup]) -> Iterator[ReportGroup]:
         """Yield groups and count them."""
-        for group, drafts, is_limited in drafted:
+        for group, candidates in written:
             self.groups += 1
-            for draft in drafts:
-                kind = "limited" if is_limited else "in tier" if draft.in_tier else "outside"
-                self.tier_counts[draft.tier, kind] += 1
+            self.tier_counts.update((entry.tier, entry.outcome) for entry in candidates)
             self.word_counts["reference"] += len(group.reference.split())
             for candidate in group.candidates:
                 self.system_counts[candidate.system or "unknown"] += 1
@@ -96,13 +97,16 @@ class DataCard:
         ]
         if self.reports:
             lines.append(f"- reports: {len(self.reports.texts)}; skipped empty rows: {len(self.reports.empty_rows)}")
-        lines += ["", "| criterion | errors | candidates with it |", "| --- | ---: | ---: |"]
-        lines += [f"| {tag} | {row['count']} | {row['candidates']} |" for tag, row in card["errors"].items()]
-        lines += ["", "| requested tier | candidates in it | outside | of short references | share in it |"]
-        lines += ["| --- | ---: | ---: | ---: | ---: |"]
-        lines += [
-            f"| {tier} | {' | '.join(str(value) for value in row.values())} |" for tier, row in card["tiers"].items()
-        ]
-        lines += ["", "| system | candidates |", "| --- | ---: |"]
-        lines += [f"| {escape_markdown(name)} | {count} |" for name, count in card["systems"].items()]
+        errors = [(tag, row["count"], row["candidates"]) for tag, row in card["errors"].items()]
+        tiers = [(name, *row.values()) for name, row in card["tiers"].items()]
+        systems = [(escape_markdown(name), count) for name, count in card["systems"].items()]
+        lines += _table("criterion | errors | candidates with it", errors)
+        lines += _table("requested tier | candidates in it | outside | of short references | share in it", tiers)
+        lines += _table("system | candidates", systems)
         write_text_file(folder / "card.md", "\n".join(lines) + "\n")
+
+
+def _table(heading: str, rows: Iterable[tuple[object, ...]]) -> list[str]:
+    """Return the lines of a Markdown table; all columns but the first hold numbers."""
+    rule = "| --- |" + " ---: |" * heading.count("|")
+    return ["", f"| {heading} |", rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)]

@@ -1,11 +1,12 @@
-"""Errors of a candidate, and what it gets right, from the facts of both reports."""
+"""Errors and matched findings of a candidate, from the facts of both reports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from radreward.criteria import RADCLIQ_ERROR_TYPES, CrimsonCriteria
+from radreward.criteria import CrimsonCriteria
+from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.synthesis.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import ancestors, means_same_care
@@ -17,10 +18,10 @@ from radreward.types import FindingWeights
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
-CRIMSON_TAGS = CrimsonCriteria().tags
+_CRIMSON_TAGS = CrimsonCriteria().tags
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
 """Changes whose omission is an error; stability may go unmentioned."""
-DETAIL_WEIGHT = 0.5
+_DETAIL_WEIGHT = 0.5
 """Weight of a wrong detail that changes care."""
 
 
@@ -122,7 +123,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
         differences = _differences(match)
         errors += [entry.error for entry in differences if entry.error]
         matched += [fact for fact in match.reference if fact.positive]
-        details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
+        details = _DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
         match_weights.append((weight, details))
         credit += weight * weight / (weight + details) if weight else 0.0
         if capped := min(details, max(weight, stated_weight)):
@@ -148,13 +149,13 @@ def count_crimson_errors(comparison: FactComparison) -> dict[str, int]:
     >>> {tag: count for tag, count in counts.items() if count}
     {'not_actionable_false_finding': 1, 'urgent_missing_finding': 1}
     """
-    counts = dict.fromkeys(CRIMSON_TAGS, 0)
+    counts = dict.fromkeys(_CRIMSON_TAGS, 0)
     for kind, facts in (("false", comparison.false), ("missing", comparison.missed)):
         for fact in facts:
             level = significance_level(fact)
             if level != "benign":
                 counts[f"{level.replace(' ', '_')}_{kind}_finding"] += 1
-    counts["wrong_detail"] = round(sum(details for _, details in comparison.match_weights) / DETAIL_WEIGHT)
+    counts["wrong_detail"] = round(sum(details for _, details in comparison.match_weights) / _DETAIL_WEIGHT)
     return counts
 
 

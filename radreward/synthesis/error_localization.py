@@ -11,51 +11,51 @@ from radreward.synthesis.error_counting import OMISSION, OMITTED_COMPARISON, Fac
 from radreward.synthesis.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.significance import significance_weight
-from radreward.types import LocatedErrors, Side
+from radreward.types import LocatedError, Side
 
-LOCATED_TAGS = frozenset((*RadCliQCriteria().tags, *RadCliQSignificanceCriteria().tags))
+_LOCATED_TAGS = frozenset((*RadCliQCriteria().tags, *RadCliQSignificanceCriteria().tags))
 """Criteria whose errors concern a fact, and so a statement."""
 
 
 def locate_errors_of_facts(
     comparison: FactComparison, reference: AnnotatedReport, candidate: AnnotatedReport, criteria: Criteria
-) -> tuple[LocatedErrors, ...] | None:
-    """Return where the errors of a candidate show, or None if the criteria count errors that concern no fact.
+) -> tuple[LocatedError, ...] | None:
+    """Locate the errors of a candidate in statements; None if the criteria count errors that concern no fact.
 
     What is missed shows in the reference, all else in the candidate: in every sentence that states the fact, more or
-    less specifically. Errors that share a sentence share a passage.
+    less specifically. Errors that share a sentence are located together.
 
     >>> from radreward.synthesis.error_counting import compare_facts
     >>> from radreward.text.report_parser import parse_report
     >>> reports = [parse_report(text) for text in ("Left effusion. Mild edema.", "Mild edema. Small pneumothorax.")]
     >>> comparison = compare_facts(*(report.facts for report in reports))
-    >>> for passage in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
-    ...     print(passage.side, *passage.statements, dict(passage.errors), passage.wrong)
+    >>> for located in locate_errors_of_facts(comparison, *reports, RadCliQCriteria()):
+    ...     print(located.side, *located.statements, dict(located.errors), located.wrong)
     reference Left effusion. {'omission': 1.0} 0.5
     candidate Small pneumothorax. {'false_prediction': 1.0} 0.5
     """
-    if not LOCATED_TAGS.issuperset(criteria.tags):
+    if not _LOCATED_TAGS.issuperset(criteria.tags):
         return None
-    reports: dict[Side, AnnotatedReport] = {"reference": reference, "candidate": candidate}
-    passages: dict[Side, list[_Passage]] = {side: [] for side in reports}
+    reports = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
+    located: dict[Side, list[_Located]] = {side: [] for side in reports}
     for side, fact, tags, wrong in _amounts_of_facts(comparison):
         numbers = _stating_sentences(reports[side], fact)
         if not numbers:
             raise ValueError(f"Expected the {side} to state {fact} but no sentence does: {reports[side].text[:80]!r}.")
-        passages[side] = _merge(passages[side], _Passage(numbers, Counter(tags), wrong))
+        located[side] = _merge(located[side], _Located(numbers, Counter(tags), wrong))
     return tuple(
-        LocatedErrors(
+        LocatedError(
             side,
-            tuple(dict.fromkeys(reports[side].sentences[number].text for number in sorted(passage.numbers))),
-            {tag: float(passage.counts[tag]) for tag in criteria.tags if passage.counts[tag]},
-            passage.wrong,
+            tuple(dict.fromkeys(reports[side].sentences[number].text for number in sorted(entry.numbers))),
+            {tag: float(entry.counts[tag]) for tag in criteria.tags if entry.counts[tag]},
+            entry.wrong,
         )
-        for side, located in passages.items()
-        for passage in located
+        for side, entries in located.items()
+        for entry in entries
     )
 
 
-class _Passage(NamedTuple):
+class _Located(NamedTuple):
     numbers: set[int]
     """Numbers of the sentences."""
     counts: Counter[str]
@@ -64,19 +64,19 @@ class _Passage(NamedTuple):
 
 
 def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, tuple[str, ...], float]]:
-    """Yield facts with the tags of their errors, or with their weight of what is wrong."""
+    """Yield facts with the tags of their errors, or with their wrong weight."""
     for error in comparison.errors:
-        side: Side = "reference" if error.tag in (OMISSION, OMITTED_COMPARISON) else "candidate"
-        fact = error.reference if side == "reference" else error.candidate
+        side = Side.REFERENCE if error.tag in (OMISSION, OMITTED_COMPARISON) else Side.CANDIDATE
+        fact = error.reference if side is Side.REFERENCE else error.candidate
         if fact is None:
             raise ValueError(f"Expected a fact of the {side} in an error of the kind {error.tag} but got none.")
         yield side, fact, (error.tag, f"{'' if error.significant else 'in'}significant_{error.tag}"), 0.0
     for fact in comparison.missed:
-        yield "reference", fact, (), significance_weight(fact)
+        yield Side.REFERENCE, fact, (), significance_weight(fact)
     for fact in comparison.false:
-        yield "candidate", fact, (), significance_weight(fact)
+        yield Side.CANDIDATE, fact, (), significance_weight(fact)
     for fact, weight in comparison.wrong_details:
-        yield "candidate", fact, (), weight
+        yield Side.CANDIDATE, fact, (), weight
 
 
 def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
@@ -88,12 +88,12 @@ def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
     }
 
 
-def _merge(passages: list[_Passage], new: _Passage) -> list[_Passage]:
-    """Return passages with a new one, joined with those that share a sentence with it."""
+def _merge(located: list[_Located], new: _Located) -> list[_Located]:
+    """Return located errors with a new one, joined with those that share a sentence with it."""
     separate = []
-    for passage in passages:
-        if passage.numbers & new.numbers:
-            new = _Passage(passage.numbers | new.numbers, passage.counts + new.counts, passage.wrong + new.wrong)
+    for entry in located:
+        if entry.numbers & new.numbers:
+            new = _Located(entry.numbers | new.numbers, entry.counts + new.counts, entry.wrong + new.wrong)
         else:
-            separate.append(passage)
+            separate.append(entry)
     return [*separate, new]

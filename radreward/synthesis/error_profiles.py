@@ -1,34 +1,27 @@
-"""Error profiles: how often a candidate has 0, 1, 2, … errors of each kind (RadReason's controlled error profiles)."""
+"""Error profiles: the distribution of the number of errors of each kind (RadReason's controlled error profiles)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import isclose
-from pathlib import Path
 from random import Random
+from typing import Any
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.io.yaml_files import read_yaml
-from radreward.synthesis.candidates import CandidateDraft, judge_draft
-from radreward.synthesis.error_counting import (
-    ERROR_TAGS,
-    FALSE_COMPARISON,
-    FALSE_PREDICTION,
-    OMISSION,
-    OMITTED_COMPARISON,
-    WRONG_LOCATION,
-    WRONG_SEVERITY,
-)
+from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
+from radreward.synthesis.candidates import CandidateDraft, DraftJudgement, judge_draft
+from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase
-from radreward.synthesis.tiered_writer import TieredCandidate
 from radreward.text.facts import AnnotatedReport
 
-MAX_ERRORS_PER_KIND = 6
-MAX_SAMPLES = 1000
+_MAX_ERRORS_PER_KIND = 6
+_MAX_SAMPLES = 1000
+_MAX_PROFILE_TRIES = 60
+"""Number of references tried for one that allows the requested errors; then the closest candidates are taken."""
 MAX_DRAFTS = 4
 """Number of drafts per candidate; one more reference more often allows the errors than one more draft."""
 
@@ -57,8 +50,10 @@ class ErrorProfile:
                 raise InputError(f"Expected a kind of error of {', '.join(ERROR_TAGS)} but got {tag!r}.")
             if not all(share >= 0 for share in shares) or not isclose(sum(shares), 1.0, abs_tol=1e-6):
                 raise InputError(f"Expected probabilities of `{tag}` that add up to 1 but got {list(shares)}.")
-            if len(shares) > MAX_ERRORS_PER_KIND + 1:
-                raise InputError(f"Expected at most {MAX_ERRORS_PER_KIND} errors of `{tag}` but got {len(shares) - 1}.")
+            if len(shares) > _MAX_ERRORS_PER_KIND + 1:
+                raise InputError(
+                    f"Expected at most {_MAX_ERRORS_PER_KIND} errors of `{tag}` but got {len(shares) - 1}."
+                )
 
     def sample(self, rng: Random) -> dict[str, int]:
         """Return the requested number of errors of each of the six kinds."""
@@ -71,25 +66,24 @@ class ErrorProfile:
         Raises:
             InputError: If the profile has one total only.
         """
-        for _ in range(MAX_SAMPLES):
+        for _ in range(_MAX_SAMPLES):
             requests = [self.sample(rng) for _ in range(count)]
             if len({sum(entry.values()) for entry in requests}) > 1:
                 return requests
         raise InputError(f"profile {self.name}: Expected candidates with different totals but all have equal ones.")
 
 
-_SOME, _MANY, _COMPARISONS = (0.7, 0.25, 0.05), (0.55, 0.35, 0.1), (0.7, 0.3)
 PROFILES = {
     "balanced": ErrorProfile("balanced", dict.fromkeys(ERROR_TAGS, (0.5, 0.3, 0.2))),
     "details": ErrorProfile(
         "details",
         {
-            FALSE_PREDICTION: _SOME,
-            OMISSION: _SOME,
-            WRONG_LOCATION: _MANY,
-            WRONG_SEVERITY: _MANY,
-            FALSE_COMPARISON: _COMPARISONS,
-            OMITTED_COMPARISON: _COMPARISONS,
+            "false_prediction": (0.7, 0.25, 0.05),
+            "omission": (0.7, 0.25, 0.05),
+            "incorrect_location": (0.55, 0.35, 0.1),
+            "incorrect_severity": (0.55, 0.35, 0.1),
+            "incorrect_comparison": (0.7, 0.3),
+            "omission_of_comparison": (0.7, 0.3),
         },
     ),
 }
@@ -97,60 +91,61 @@ PROFILES = {
 right. details: wrong places and severities are most frequent, which are rare in other candidates and learned last."""
 
 
-def load_profile(name_or_path: str) -> ErrorProfile:
-    """Return a profile by its name in `PROFILES`, or from a YAML file.
+def parse_profile(name: str, values: Any) -> ErrorProfile:
+    """Return a profile from the values of a YAML file.
 
     Args:
-        name_or_path: A name, or a file such as `omission: [0.5, 0.3, 0.2]`, one line per kind of error.
+        name: Name of the profile.
+        values: Kinds of errors and lists of probabilities, such as `omission: [0.5, 0.3, 0.2]`.
 
     Raises:
-        InputError: If there is no such profile, or the file is unusable; names the file.
+        InputError: If the values are no profile.
     """
-    if name_or_path in PROFILES:
-        return PROFILES[name_or_path]
-    path = Path(name_or_path)
-    if path.suffix not in (".yaml", ".yml"):
-        raise InputError(f"--profile: Expected one of {', '.join(PROFILES)} or a .yaml file but got {name_or_path!r}.")
-    values = read_yaml(path)
     try:
         shares = {str(tag): tuple(map(float, numbers)) for tag, numbers in values.items()}
-        return ErrorProfile(path.stem, shares)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path}: Expected lines such as `omission: [0.5, 0.3, 0.2]` but got something else "
+            "Expected lines such as `omission: [0.5, 0.3, 0.2]` but got something else "
             f"({' '.join(str(error).split())})."
         ) from error
+    return ErrorProfile(name, shares)
 
 
-def write_profiled(
-    reference: AnnotatedReport, profile_name: str, requested: Mapping[str, int], criteria: Criteria, rng: Random
-) -> TieredCandidate:
-    """Return the reference with the requested errors; the closest of a few drafts if it does not allow them.
+class ProfileWriter(CandidateWriter):
+    """Writer of candidates with requested errors; a reference that does not allow them is replaced.
 
-    The counts of the candidate are those of the errors made, not of those requested.
+    The counts of a candidate are those of the errors made, not of those requested.
 
     Args:
-        reference: The reference.
-        profile_name: Name of the profile, in place of a tier.
-        requested: Number of errors of each of the six kinds.
-        criteria: Criteria of the candidate's counts.
-        rng: Source of randomness.
+        profile: Requested number of errors of each kind.
     """
-    best: tuple[int, TieredCandidate] | None = None
-    for _ in range(MAX_DRAFTS):
-        draft = CandidateDraft(_make_errors(reference, requested, rng), "edited")
-        judgement = judge_draft(reference, draft)
-        distance = sum(abs(judgement.errors[tag] - requested[tag]) for tag in ERROR_TAGS)
-        if best is None or distance < best[0]:
-            candidate = judgement.candidate(reference, draft, criteria)
-            best = distance, TieredCandidate(candidate, profile_name, not distance)
-        if not distance:
-            break
-    if best is None:
-        raise AssertionError("MAX_DRAFTS is 0")
-    return best[1]
+
+    def __init__(self, profile: ErrorProfile) -> None:
+        self.profile = profile
+
+    def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
+        """See `CandidateWriter.write`."""
+        requested = self.profile.sample_different(request.num_candidates, rng)
+        for number, reference in enumerate(request.references):
+            candidates = [self._write_closest(reference, counts, request.criteria, rng) for counts in requested]
+            if number >= _MAX_PROFILE_TRIES or all(entry.outcome == "in tier" for entry in candidates):
+                yield reference, candidates
+
+    def _write_closest(
+        self, reference: Reference, requested: Mapping[str, int], criteria: Criteria, rng: Random
+    ) -> WrittenCandidate:
+        """Return a candidate with the requested errors, or the closest of a few drafts if none has exactly these."""
+        drafts: list[tuple[int, CandidateDraft, DraftJudgement]] = []
+        for _ in range(MAX_DRAFTS):
+            draft = CandidateDraft(_make_errors(reference.report, requested, rng), "edited")
+            judgement = judge_draft(reference.report, draft)
+            distance = sum(abs(judgement.errors[tag] - requested[tag]) for tag in ERROR_TAGS)
+            drafts.append((distance, draft, judgement))
+            if not distance:
+                break
+        distance, draft, judgement = min(drafts, key=lambda entry: entry[0])
+        candidate = judgement.candidate(reference.report, draft, criteria)
+        return WrittenCandidate(candidate, self.profile.name, "outside" if distance else "in tier")
 
 
 def _make_errors(report: AnnotatedReport, requested: Mapping[str, int], rng: Random) -> AnnotatedReport:

@@ -8,45 +8,35 @@ from random import Random
 from radreward.criteria import Criteria
 from radreward.data.collators.sft import AnalysisWriter
 from radreward.prompts.generative_template import ErrorAnalysis
-from radreward.synthesis.error_counting import (
-    ERROR_TAGS,
-    FALSE_COMPARISON,
-    FALSE_PREDICTION,
-    OMISSION,
-    OMITTED_COMPARISON,
-    WRONG_LOCATION,
-    WRONG_SEVERITY,
-    FactError,
-    compare_facts,
-)
+from radreward.synthesis.error_counting import ERROR_TAGS, FactError, compare_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
 
-ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {
-    FALSE_PREDICTION: (
+_ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {
+    "false_prediction": (
         "{candidate} is not in the reference",
         "the candidate reports {candidate} and the reference does not",
         "nothing in the reference supports {candidate}",
     ),
-    OMISSION: (
+    "omission": (
         "{reference} is left out",
         "the candidate says nothing of {reference}",
         "the reference has {reference} and the candidate does not",
     ),
-    WRONG_LOCATION: (
+    "incorrect_location": (
         "{name} is {reference_location} in the reference but {candidate_location} in the candidate",
         "{name}: the place is {reference_location}, not {candidate_location}",
     ),
-    WRONG_SEVERITY: (
+    "incorrect_severity": (
         "{name} is {reference_severity} in the reference but {candidate_severity} in the candidate",
         "{name}: {reference_severity}, not {candidate_severity}",
     ),
-    FALSE_COMPARISON: (
+    "incorrect_comparison": (
         "{name} is called {candidate_change}, which the reference does not say",
         "the reference does not say that {name} is {candidate_change}",
     ),
-    OMITTED_COMPARISON: (
+    "omission_of_comparison": (
         "that {name} is {reference_change} is not said",
         "the candidate leaves out that {name} is {reference_change}",
     ),
@@ -133,7 +123,7 @@ class FactAnalysisWriter(AnalysisWriter):
             for detail in ("location", "change"):
                 values[f"{side}_{detail}"] = getattr(fact, detail, None) or ""
             values[f"{side}_severity"] = _severity_words(fact, other)
-        return rng.choice(ERROR_TEMPLATES[error.tag]).format_map(values)
+        return rng.choice(_ERROR_TEMPLATES[error.tag]).format_map(values)
 
     def _name(self, fact: Fact, rng: Random) -> str:
         names = FINDINGS[fact.finding].plain_names

@@ -9,7 +9,7 @@ from radreward.text.facts import Fact
 from radreward.text.findings import ancestors, is_related
 from radreward.text.locations import contains_location
 
-SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
+_SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
 """Findings that a report can state beside a kind of them: a nodule beside a mass."""
 
 
@@ -31,7 +31,7 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
     2
     """
-    left, right = distinct_findings(reference), distinct_findings(candidate)
+    left, right = _distinct_findings(reference), _distinct_findings(candidate)
     matches = [FactMatch((whole,), parts) for whole, parts in _take_sides(left, right)]
     matches += [FactMatch(parts, (whole,)) for whole, parts in _take_sides(right, left)]
     similarities = sorted(
@@ -48,12 +48,12 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
     return [*matches, *(FactMatch((fact,), ()) for fact in omitted), *(FactMatch((), (fact,)) for fact in added)]
 
 
-def distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
+def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     """Return the positive and resolved findings of a report, each once and as specifically as the report states it.
 
     A sign and its interpretation are one finding, and so are statements that differ in what they leave out.
 
-    >>> distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
+    >>> _distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
     [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None, size=None)]
     """
     stated = list(dict.fromkeys(fact for fact in facts if fact.positive or fact.change == "resolved"))
@@ -81,7 +81,7 @@ def is_included(fact: Fact, specific: Fact) -> bool:
         return False
     locations = (fact.location or specific.location or "", specific.location or fact.location or "")
     if fact.finding != specific.finding:
-        return fact.finding not in SEPARATE_KINDS and locations[0] == locations[1]
+        return fact.finding not in _SEPARATE_KINDS and locations[0] == locations[1]
     details = zip(fact[3:], specific[3:], strict=True)
     return contains_location(*locations) and all(not a or not b or a == b for a, b in details)
 

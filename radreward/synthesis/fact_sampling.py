@@ -38,7 +38,7 @@ COMMON_FINDINGS = frozenset(
 )
 """Everyday findings, sampled four times as often as others."""
 
-BOTH_SIDES_SHARE = 0.2
+_BOTH_SIDES_SHARE = 0.2
 """Share of the findings of a full-size report that are stated for each side, if they have one."""
 
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
@@ -49,9 +49,9 @@ SIZES: dict[str, tuple[float, ...]] = {
 }
 """Sizes in mm of findings of each severity."""
 ALL_SIZES = tuple(size for sizes in SIZES.values() for size in sizes)
-MEASURED_SHARE = 0.8
+_MEASURED_SHARE = 0.8
 """Share of the measured findings whose size is stated."""
-DOUBT_SHARE = 0.05
+_DOUBT_SHARE = 0.05
 """Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""
 
 
@@ -81,7 +81,7 @@ def sample_fact(key: str, rng: Random) -> Fact:
     is_certain = finding.is_device or change is not None or finding.urgency == "benign"
     is_uncertain = not is_certain and rng.random() < (0.3 if key in ("pneumonia", "aspiration") else 0.1)
     size = None
-    if key in MEASURED_FINDINGS and rng.random() < MEASURED_SHARE:
+    if key in MEASURED_FINDINGS and rng.random() < _MEASURED_SHARE:
         size = rng.choice(SIZES[severity] if severity else ALL_SIZES)
     return Fact(key, "uncertain" if is_uncertain else "present", location, severity, change, size)
 
@@ -134,7 +134,7 @@ def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
         keys = remove_related([*keys, *sample_findings(rng, tuple(FINDINGS), rng.choice((0, 1, 1, 2)))])
     facts: list[Fact] = []
     for key in rng.sample(keys, k=count):
-        if "left" in FINDINGS[key].locations and rng.random() < BOTH_SIDES_SHARE:
+        if "left" in FINDINGS[key].locations and rng.random() < _BOTH_SIDES_SHARE:
             facts += _sample_both_sides(key, rng)
         else:
             facts.append(sample_fact(key, rng))
@@ -146,7 +146,7 @@ def with_doubts(facts: Sequence[Fact], rng: Random) -> tuple[Fact, ...]:
     doubted: list[Fact] = []
     for fact in facts:
         finding = FINDINGS[fact.finding]
-        if is_certain(fact) and not finding.is_device and finding.urgency != "benign" and rng.random() < DOUBT_SHARE:
+        if is_certain(fact) and not finding.is_device and finding.urgency != "benign" and rng.random() < _DOUBT_SHARE:
             fact = fact._replace(polarity="uncertain")
         doubted.append(fact)
         other = DIFFERENTIALS.get(fact.finding)

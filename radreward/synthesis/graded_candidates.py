@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
+from radreward.synthesis.candidate_writer import (
+    CandidateWriter,
+    GroupRequest,
+    Reference,
+    WrittenCandidate,
+    judge_candidates,
+)
 from radreward.synthesis.candidates import CandidateDraft, add_errors, restate_details
 from radreward.synthesis.perturbations.fact_edits import (
     mirrored_location,
@@ -18,7 +25,7 @@ from radreward.synthesis.perturbations.report_edits import can_replace_fact, par
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.significance import significance_level, significance_weight
 
-MAX_OTHER_ERRORS = 2
+_MAX_OTHER_ERRORS = 2
 """Maximum number of other errors, which all candidates of a reference have."""
 
 
@@ -43,6 +50,16 @@ PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
 """Ways to state a finding partly right."""
 
 
+class GradedWriter(CandidateWriter):
+    """Writer of candidates that state one finding of the reference right, partly right, and not at all."""
+
+    def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
+        """See `CandidateWriter.write`."""
+        for reference in request.repeated_references():
+            drafts = draft_graded(reference.report, request.num_candidates, rng)
+            yield reference, judge_candidates("graded", reference, drafts, request.criteria)
+
+
 def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[CandidateDraft]:
     """Return candidates with one finding right, partly right, and not at all, in random order.
 
@@ -56,7 +73,7 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
     Returns:
         The candidates; none if no finding of the reference that counts can be stated partly right.
     """
-    base = add_errors(restate_details(reference, rng), rng.randint(0, MAX_OTHER_ERRORS), rng)
+    base = add_errors(restate_details(reference, rng), rng.randint(0, _MAX_OTHER_ERRORS), rng)
     stated = [fact for fact in reference.facts if significance_weight(fact) and fact in base.facts]
     ways = ([(fact, partly) for fact in stated for partly in vary(fact)] for vary in PARTLY_RIGHT.values())
     editable = ([steps for steps in way if can_replace_fact(base, *steps)] for way in ways)

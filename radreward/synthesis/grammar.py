@@ -6,6 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from radreward.synthesis.elaborate_wording import (
+    TECHNIQUE_REMARKS,
+    by_organ,
+    take_differentials,
+    written_negation,
+    written_normal,
+    written_sentence,
+)
 from radreward.synthesis.noun_phrases import (
     NounPhrase,
     are_both_sides,
@@ -16,45 +24,39 @@ from radreward.synthesis.noun_phrases import (
     noun_phrase,
 )
 from radreward.synthesis.report_styles import ReportStyle, apply_style, sample_style
-from radreward.synthesis.writer_wording import (
-    TECHNIQUE_REMARKS,
-    by_organ,
-    take_differentials,
-    written_negation,
-    written_normal,
-    written_sentence,
-)
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
-from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS, UNCHANGED_STATEMENTS
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
+    ALL_CLEAR_STATEMENTS,
     CHANGE_TEMPLATES,
     CLINICAL_HISTORIES,
     DEVICE_CHANGE_TEMPLATES,
     DEVICE_TEMPLATES,
     FILLER_SENTENCES,
+    NORMAL_STATEMENTS,
     PRESENT_TEMPLATES,
     PRIOR_STUDIES,
     UNCERTAIN_TEMPLATES,
     UNCHANGED_DEVICE_STATEMENTS,
+    UNCHANGED_STATEMENTS,
 )
 
-DEFAULT_STYLE = ReportStyle()
-ELABORATE_SHARE = 0.6
+_DEFAULT_STYLE = ReportStyle()
+_ELABORATE_SHARE = 0.6
 """Share of the sentences of an elaborate style in longer wording."""
-COMPOSED_SHARE = 0.5
+_COMPOSED_SHARE = 0.5
 """Share of the normal statements that are composed of subject and state."""
-WRITTEN_NEGATION_SHARE = 0.3
+_WRITTEN_NEGATION_SHARE = 0.3
 """Share of the negations in longer wording, in other than elaborate styles."""
-UNCHANGED_SHARE = 0.2
+_UNCHANGED_SHARE = 0.2
 """Share of the normal statements that call a body part unchanged instead, and so negate nothing."""
 MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
 """Findings of pertinent negatives."""
 _OTHER_NEGATIVES = tuple(key for key, finding in FINDINGS.items() if not finding.is_device and key not in _NEGATIVES)
-NUM_OTHER_NEGATIVES = 3
+_NUM_OTHER_NEGATIVES = 3
 """Number of further findings that a report may negate, each as probably as a pertinent one."""
 
 
@@ -63,12 +65,12 @@ def is_plain_negation(fact: Fact) -> bool:
     return fact.polarity == "absent" and not fact.change
 
 
-def is_plain_presence(fact: Fact) -> bool:
+def _is_plain_presence(fact: Fact) -> bool:
     """Return True for a certain finding without a change."""
     return fact.polarity == "present" and not fact.change
 
 
-def is_joinable(fact: Fact) -> bool:
+def _is_joinable(fact: Fact) -> bool:
     """Return True for a certain finding, changed or not, which a sentence can list with others."""
     return fact.polarity == "present" and (not fact.change or not FINDINGS[fact.finding].is_device)
 
@@ -129,7 +131,7 @@ def fit_case(phrase: str, template: str) -> str:
 
 def normal_sentence(keys: tuple[str, ...], rng: Random, section: Section = "findings") -> Sentence:
     """Return a normal statement, which negates findings without naming them."""
-    if rng.random() < COMPOSED_SHARE:
+    if rng.random() < _COMPOSED_SHARE:
         return written_normal(keys, rng, section)
     return Sentence(rng.choice(NORMAL_STATEMENTS[keys]), tuple(Fact(key, "absent") for key in keys), section)
 
@@ -140,16 +142,16 @@ def restate_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[
     all_negated = all(map(is_plain_negation, facts))
     if all_negated and keys in NORMAL_STATEMENTS and rng.random() < 0.8:
         return [normal_sentence(keys, rng, section)]
-    if len(facts) > 1 and (all_negated or all(map(is_joinable, facts))):
+    if len(facts) > 1 and (all_negated or all(map(_is_joinable, facts))):
         return [joint_sentence(facts, rng, section)]
     return [fact_sentence(fact, rng, section) for fact in facts]
 
 
 def render_facts(
-    facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = DEFAULT_STYLE
+    facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = _DEFAULT_STYLE
 ) -> list[Sentence]:
     """Return sentences for facts, some of which share a sentence."""
-    can_join = is_joinable if style.num_findings else is_plain_presence
+    can_join = _is_joinable if style.num_findings else _is_plain_presence
     joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
     joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
     single = [fact for fact in facts if not (can_join(fact) and joins[fact.finding])]
@@ -170,14 +172,14 @@ def render_facts(
 
 def _styled_sentence(facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle) -> Sentence:
     """Return a sentence for one fact, or for absent ones, in the longer wording of an elaborate style."""
-    if style.is_elaborate and rng.random() < ELABORATE_SHARE:
+    if style.is_elaborate and rng.random() < _ELABORATE_SHARE:
         if is_plain_negation(facts[0]):
             return written_negation(facts, rng, section)
         if sentence := written_sentence(facts[0], rng, section):
             return sentence
     if not is_plain_negation(facts[0]):
         return fact_sentence(facts[0], rng, section)
-    is_written = not style.common_findings_only and rng.random() < WRITTEN_NEGATION_SHARE
+    is_written = not style.common_findings_only and rng.random() < _WRITTEN_NEGATION_SHARE
     return (written_negation if is_written else joint_sentence)(facts, rng, section)
 
 
@@ -198,11 +200,11 @@ def _normal_sentences(positive: set[str], rng: Random, section: Section, style: 
             chosen.append(keys)
     sentences = [
         Sentence(rng.choice(UNCHANGED_STATEMENTS[keys]), (), section)
-        if keys in UNCHANGED_STATEMENTS and rng.random() < UNCHANGED_SHARE
+        if keys in UNCHANGED_STATEMENTS and rng.random() < _UNCHANGED_SHARE
         else normal_sentence(keys, rng, section)
         for keys in chosen
     ]
-    negatives = (*_NEGATIVES, *rng.sample(_OTHER_NEGATIVES, k=NUM_OTHER_NEGATIVES))
+    negatives = (*_NEGATIVES, *rng.sample(_OTHER_NEGATIVES, k=_NUM_OTHER_NEGATIVES))
     absent = [Fact(key, "absent") for key in negatives if not is_affected(key) and rng.random() < probability]
     return sentences + render_facts(absent, rng, section, style)
 

@@ -1,182 +1,139 @@
-"""One group of a reference and candidates: samples, drafts and checks until the candidates differ."""
+"""One group of a reference and candidates, which depends on the seed and its number only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from random import Random
+from typing import NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.synthesis.candidate_pairing import ReportPool
-from radreward.synthesis.candidates import (
-    SHORT_REPORT_SENTENCES,
-    CandidateDraft,
-    ReportSource,
-    draft_candidate,
-    judge_draft,
-    random_report_source,
-    similar_report_source,
+from radreward.synthesis.candidate_writer import (
+    LANGUAGE_TAGS,
+    CandidateWriter,
+    GroupRequest,
+    Reference,
+    WrittenCandidate,
 )
-from radreward.synthesis.error_profiles import ErrorProfile, write_profiled
-from radreward.synthesis.graded_candidates import draft_graded
-from radreward.synthesis.pairings import Pairing, draft_paired
+from radreward.synthesis.candidates import SHORT_REPORT_SENTENCES, check_criteria, random_report_source
+from radreward.synthesis.report_pool import ReportPool
+from radreward.synthesis.report_reader import ReportTexts
 from radreward.synthesis.report_styles import (
+    VARIED_STYLES,
     FrequentChoiceRandom,
     Granularity,
-    StyleSampler,
     brief_style,
-    elaborate_style,
     full_style,
-    large_style,
     mixed_style,
-    plain_style,
-    sample_style,
-    statement_style,
+    style_sampler,
 )
-from radreward.synthesis.tiered_writer import (
-    NUM_TIERS,
-    OPEN_TIER,
-    DraftedGroup,
-    TieredCandidate,
-    TieredWriter,
-    is_limited,
-)
-from radreward.text.facts import AnnotatedReport
+from radreward.synthesis.tier_writer import TierWriter
 from radreward.types import ReportGroup
 
-MAX_CANDIDATE_TRIES = 20
-"""Number of candidate sets drafted for a reference until their totals differ."""
-MAX_REFERENCE_TRIES = 100
-"""Number of references sampled until such candidates exist; a normal chest, say, has no location to be wrong about."""
-MAX_PROFILE_TRIES = 60
-"""Number of these for a reference that allows the errors of a profile; then the closest candidates are taken."""
-OPEN_SHARE = 0.3
-"""Share of the bad candidates with any number of errors instead of five or six."""
+_MAX_REFERENCE_TRIES = 100
+"""Number of references sampled until candidates differ; a normal chest, say, has no location to be wrong about."""
+_DEFAULT_MAX_FINDINGS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenGroup(NamedTuple):
+    """A generated group with the origin of its candidates."""
+
+    group: ReportGroup
+    candidates: list[WrittenCandidate]
+
+
 class GroupGenerator:
-    """Generator of single groups from their numbers: in tiers of quality, with a profile, graded, or paired."""
+    """Generator of single groups from their numbers: samples references until the writer's candidates differ.
 
-    criteria: Criteria
-    per_reference: int
-    seed: int
-    granularity: Granularity
-    max_findings: int
-    judges_language: bool
-    """True if history and impression are judged and must exist."""
-    pool: ReportPool | None
-    profile: ErrorProfile | None
-    pairings: tuple[Pairing, ...]
-    """Empty if candidates have tiers or a profile, or are graded."""
-    graded: bool
-    """True if candidates state one finding right, partly right, and not at all."""
-    outputs: list[AnnotatedReport] | None
-    """Output of a report generator per report of the pool."""
+    Args:
+        criteria: Criteria of the error counts.
+        per_reference: Number of candidates per reference.
+        seed: Seed of all sampling.
+        reports: Reports to use as references in turn, at least two; by default, references are generated.
+        granularity: Kind of generated texts.
+        max_findings: Maximum number of findings of a plain report, 4 by default.
+        candidates: Strategy by which candidates are made; tiers of quality by default.
 
-    def generate(self, number: int) -> DraftedGroup:
+    Raises:
+        ValueError: If `max_findings` is less than 1, or `per_reference` less than 2.
+        InputError: If synthesis does not support the criteria, the options contradict each other, or no error can be
+            made in a report.
+    """
+
+    def __init__(
+        self,
+        criteria: Criteria,
+        per_reference: int,
+        seed: int,
+        reports: ReportTexts | None = None,
+        granularity: Granularity = "report",
+        max_findings: int | None = None,
+        candidates: CandidateWriter | None = None,
+    ) -> None:
+        if per_reference < 2:
+            raise InputError(f"Expected `per_reference` to be >= 2 but got {per_reference}.")
+        if max_findings is not None and max_findings < 1:
+            raise InputError(f"Expected `max_findings` to be >= 1 but got {max_findings}.")
+        check_criteria(criteria)
+        self.judges_language = bool(LANGUAGE_TAGS & set(criteria.tags))
+        if granularity != "report" and (self.judges_language or reports is not None):
+            raise InputError("granularity: Expected `report` for given reports and for criteria that judge sections.")
+        if max_findings is not None and granularity != "plain":
+            raise InputError("max_findings: Expected `granularity` to be `plain`, which limits the number of findings.")
+        self.criteria = criteria
+        self.per_reference = per_reference
+        self.seed = seed
+        self.granularity = granularity
+        self.max_findings = _DEFAULT_MAX_FINDINGS if max_findings is None else max_findings
+        self.writer = candidates or TierWriter()
+        self.pool = None if reports is None else ReportPool.from_texts(reports)
+
+    def generate(self, number: int) -> WrittenGroup:
         """Return a group, which depends on the seed and its number only.
 
         Raises:
-            InputError: If no errors can be made in the report.
+            InputError: If no candidates with different totals can be written.
         """
         kind = FrequentChoiceRandom if self.granularity == "plain" else Random
         rng = kind(f"{self.seed}:{number}")
-        index = number % len(self.pool.reports) if self.pool else 0
-        requests = self.profile.sample_different(self.per_reference, rng) if self.profile else []
-        for attempt in range(MAX_REFERENCE_TRIES):
-            reference, style_sampler = self._sample_reference(index, rng)
-            for _ in range(1 if self.profile else MAX_CANDIDATE_TRIES):
-                if self.profile:
-                    drafts = [
-                        write_profiled(reference, self.profile.name, entry, self.criteria, rng) for entry in requests
-                    ]
-                elif self.pairings:
-                    drafts = self._draft_pairings(reference, number, index, style_sampler, rng)
-                elif self.graded:
-                    drafts = self._judge("graded", reference, draft_graded(reference, self.per_reference, rng))
-                else:
-                    drafts = self._draft_tiers(reference, index, style_sampler, rng)
-                candidates = tuple(draft.candidate for draft in drafts)
-                # Rounded, because training compares totals in float32.
-                totals = {round(self.criteria.weighted_errors(entry.errors or {}), 6) for entry in candidates}
-                is_as_asked = not self.profile or all(entry.in_tier for entry in drafts)
-                if len(totals) > 1 and (is_as_asked or attempt >= MAX_PROFILE_TRIES):
-                    group = ReportGroup(f"synthetic-{self.seed}-{number}", reference.text, candidates)
-                    return DraftedGroup(group, tuple(drafts), not requests and is_limited(reference))
+        request = GroupRequest(self.criteria, number, self.per_reference, self._sample_references(number, rng))
+        text = ""
+        for reference, written in self.writer.write(request, rng):
+            text = reference.report.text
+            candidates = tuple(entry.candidate for entry in written)
+            # Rounded, because training compares totals in float32.
+            totals = {round(self.criteria.weighted_errors(entry.errors or {}), 6) for entry in candidates}
+            if len(totals) > 1:
+                return WrittenGroup(ReportGroup(f"synthetic-{self.seed}-{number}", text, candidates), written)
         raise InputError(
             f"criteria {self.criteria.name}: no candidates with different totals could be generated for the report "
-            f"{reference.text[:80]!r}."
+            f"{text[:80]!r}."
         )
 
-    def _style_sampler(self, rng: Random) -> StyleSampler:
-        if self.judges_language:
-            return full_style
-        if self.granularity == "statement":
-            return statement_style
-        if self.granularity == "plain":
-            return partial(plain_style, max_findings=self.max_findings)
-        return rng.choice((brief_style, sample_style, large_style, elaborate_style))
+    def _sample_references(self, number: int, rng: Random) -> Iterator[Reference]:
+        """Yield the given report of a group repeatedly, or generated reports."""
+        for _ in range(_MAX_REFERENCE_TRIES):
+            yield self._given_reference(self.pool, number) if self.pool else self._generated_reference(rng)
 
-    def _sample_reference(self, index: int, rng: Random) -> tuple[AnnotatedReport, StyleSampler]:
-        """Return a reference and the styles of its candidates, brief ones for a brief reference."""
-        if self.pool:
-            reference = self.pool.reports[index]
-            if len(reference.sentences) <= SHORT_REPORT_SENTENCES:
-                return reference, brief_style
-            return reference, mixed_style
-        style_sampler = self._style_sampler(rng)
-        report = random_report_source(style_sampler)(rng)
+    def _given_reference(self, pool: ReportPool, number: int) -> Reference:
+        """Return a given report; others are generated if too few of the given ones are completely parsed."""
+        index = number % len(pool.reports)
+        report = pool.reports[index]
+        style = brief_style if len(report.sentences) <= SHORT_REPORT_SENTENCES else mixed_style
+        reference = Reference.among_generated(report, style)._replace(
+            generated=pool.generated[index] if pool.generated else None
+        )
+        if not pool.can_pair:
+            return reference
+        return reference._replace(
+            sample_other=partial(pool.sample_other, index), sample_neighbor=partial(pool.sample_neighbor, index)
+        )
+
+    def _generated_reference(self, rng: Random) -> Reference:
+        sampler = full_style if self.judges_language else style_sampler(self.granularity, self.max_findings, rng)
+        report = random_report_source(sampler)(rng)
         while self.granularity == "plain" and not any(fact.positive for fact in report.facts):
-            report = random_report_source(style_sampler)(rng)
-        return report, style_sampler
-
-    def _sources(
-        self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler
-    ) -> tuple[ReportSource, ReportSource]:
-        """Return samplers of reports of any other patient, and of similar ones."""
-        if self.pool and self.pool.can_pair:
-            return partial(self.pool.sample_other, index), partial(self.pool.sample_neighbor, index)
-        return random_report_source(style_sampler), similar_report_source(reference, style_sampler)
-
-    def _draft_tiers(
-        self, reference: AnnotatedReport, index: int, style_sampler: StyleSampler, rng: Random
-    ) -> list[TieredCandidate]:
-        other, neighbor = self._sources(reference, index, style_sampler)
-        is_any_style = style_sampler in (sample_style, large_style, elaborate_style)
-        rewritten_style = mixed_style if is_any_style else style_sampler
-
-        def draft(tier: int, rng: Random) -> CandidateDraft:
-            return draft_candidate(reference, tier, other, neighbor, rewritten_style, rng)
-
-        writer = TieredWriter(self.criteria, reference, draft, self.judges_language)
-        candidates = [writer.write(self._sample_tier(number, rng), rng) for number in range(self.per_reference)]
-        rng.shuffle(candidates)
-        return candidates
-
-    def _draft_pairings(
-        self, reference: AnnotatedReport, number: int, index: int, style_sampler: StyleSampler, rng: Random
-    ) -> list[TieredCandidate]:
-        """Return candidates of the pairings in turn, over all groups."""
-        sources = self._sources(reference, index, style_sampler)
-        output = self.outputs[index] if self.outputs else None
-        candidates = []
-        for position in range(number * self.per_reference, (number + 1) * self.per_reference):
-            pairing = self.pairings[position % len(self.pairings)]
-            draft = draft_paired(pairing, reference, *sources, output, rng)
-            candidates += self._judge(pairing, reference, [draft])
-        return candidates
-
-    def _judge(self, kind: str, reference: AnnotatedReport, drafts: Sequence[CandidateDraft]) -> list[TieredCandidate]:
-        """Return drafts with their errors, of a kind that has no tier."""
-        return [
-            TieredCandidate(judge_draft(reference, draft).candidate(reference, draft, self.criteria), kind, True)
-            for draft in drafts
-        ]
-
-    def _sample_tier(self, number: int, rng: Random) -> int:
-        """Return the tier of a candidate: one of each for three candidates, and sometimes an open one for the bad."""
-        tier = (number + rng.randrange(NUM_TIERS)) % NUM_TIERS if number >= NUM_TIERS else number
-        return OPEN_TIER if tier == NUM_TIERS - 1 and rng.random() < OPEN_SHARE else tier
+            report = random_report_source(sampler)(rng)
+        reference = Reference.among_generated(report, sampler)
+        return reference._replace(sample_style=mixed_style) if sampler in VARIED_STYLES[1:] else reference

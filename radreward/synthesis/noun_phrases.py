@@ -17,7 +17,7 @@ _PARTICIPLE_NAME = re.compile(
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
 )
 """Start of names that take an adverb, such as "mildly enlarged heart"."""
-ASYMMETRY = {
+_ASYMMETRY = {
     "effusion": "left greater than right",
     "atelectasis": "right greater than left",
     "opacity": "right greater than left",
@@ -27,14 +27,14 @@ ASYMMETRY = {
 FINDINGS_WITH_SIZE = frozenset(
     {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
 )
-CHANGE_ADJECTIVES = {
+_CHANGE_ADJECTIVES = {
     "new": ("new", "newly seen"),
     "worse": ("increasing", "worsening"),
     "better": ("improving", "decreasing", "improved"),
     "stable": ("unchanged", "stable", "persistent"),
 }
 """Adjectives of a change, for findings in a list."""
-ZONE_WORDS = {
+_ZONE_WORDS = {
     "lower": ("lower lobe", "basilar", "lung base"),
     "upper": ("upper lobe", "apical"),
     "middle": ("mid lung",),
@@ -45,7 +45,7 @@ _PLACED_NAME = re.compile(
     r" (?:of|in|under|with|from) |^\*?(?:multiple|diffuse|widespread)|^\*?(?:pulmonary|lung|apical) "
 )
 """Names that do not follow a location."""
-PLAIN_TUBE_SHARE = 0.6
+_PLAIN_TUBE_SHARE = 0.6
 """Share of the malpositioned tubes of which only the location of the tip is said."""
 _SIZE_PREFIXES = ("", "", "", "approximately ", "about ", "up to ")
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
@@ -116,7 +116,7 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
 def _names(fact: Fact, rng: Random) -> tuple[str, ...]:
     """Return the names of a finding; of a malpositioned tube that is located, sometimes those of the tube alone."""
     for tube, malpositioned in MALPOSITIONED.items():
-        if fact.finding == malpositioned and fact.location and rng.random() < PLAIN_TUBE_SHARE:
+        if fact.finding == malpositioned and fact.location and rng.random() < _PLAIN_TUBE_SHARE:
             return FINDINGS[tube].names
     return FINDINGS[fact.finding].names
 
@@ -148,7 +148,7 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
     if sides[0].severity == sides[1].severity and rng.random() < 0.5:
         sides[1] = sides[1]._replace(severity=None)
     words = [_severity_adjective(fact, rng) + (fact.location or "").split(" ")[0] for fact in sides]
-    zone_words = rng.choice(ZONE_WORDS[zone]) if zone else ""
+    zone_words = rng.choice(_ZONE_WORDS[zone]) if zone else ""
     text = " ".join(filter(None, (" and ".join(words), zone_words, name.removeprefix("*"))))
     return NounPhrase(text if name.startswith("*") else _plural(text), takes_article=False)
 
@@ -157,7 +157,7 @@ def _changed_phrase(fact: Fact, rng: Random) -> NounPhrase:
     phrase = noun_phrase(fact, rng)
     if not fact.change:
         return phrase
-    return phrase._replace(text=f"{rng.choice(CHANGE_ADJECTIVES[fact.change])} {phrase.text}")
+    return phrase._replace(text=f"{rng.choice(_CHANGE_ADJECTIVES[fact.change])} {phrase.text}")
 
 
 def _severity_adjective(fact: Fact, rng: Random) -> str:
@@ -174,10 +174,10 @@ def _detail(fact: Fact, rng: Random) -> str:
     if (
         fact.polarity == "present"
         and fact.location in ("bilateral", "bilateral lower")
-        and fact.finding in ASYMMETRY
+        and fact.finding in _ASYMMETRY
         and rng.random() < 0.25
     ):
-        return f", {ASYMMETRY[fact.finding]}"
+        return f", {_ASYMMETRY[fact.finding]}"
     return ""
 
 

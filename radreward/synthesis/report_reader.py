@@ -1,20 +1,23 @@
-"""Real reports from a file, checked before anything is generated."""
+"""Real reports, or pairs of them, from a file, checked before anything is generated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.io.tables import TableRow, is_valid_utf8, read_rows
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import BODY_SECTIONS, is_heading, parse_report
+from radreward.types import ReportGroup
 
-TEXT_COLUMNS = ("report", "reference", "text")
-SECTION_COLUMNS = ("findings", "impression")
+_TEXT_COLUMNS = ("report", "reference", "text")
+_SECTION_COLUMNS = ("findings", "impression")
 
 
 class ReportTexts(NamedTuple):
@@ -24,6 +27,8 @@ class ReportTexts(NamedTuple):
     """Reports with single spaces, in the order of the rows."""
     empty_rows: list[int]
     """Numbers of the rows without text."""
+    generated: list[str] | None = None
+    """Output of a report generator per report, if they are known."""
 
 
 def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
@@ -51,6 +56,54 @@ def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
     if len(texts) < 2:
         raise InputError(f"{path}: Expected at least two reports but got {len(texts)}.")
     return ReportTexts(texts, empty_rows)
+
+
+def read_references(
+    path: Path, text_column: str | None = None, limit: int | None = None
+) -> tuple[list[ReportGroup], int]:
+    """Read the distinct reports of a file.
+
+    Args:
+        path: CSV, JSONL or Parquet file with `report`, `reference`, `text`, or `findings` and `impression`, and
+            optionally `id`; rows without an id are named by their number.
+        text_column: Column of the text instead.
+        limit: Maximum number of reports.
+
+    Returns:
+        Groups without candidates, and the number of skipped rows, which are empty or repeat a report.
+
+    Raises:
+        InputError: If the file cannot be read, has no report, or two with the same id; names file, row and field.
+    """
+    groups: dict[str, ReportGroup] = {}
+    texts: set[str] = set()
+    num_skipped = 0
+    for row, text, source in report_rows(path, text_column):
+        if len(groups) == limit:
+            break
+        if not text or text in texts:
+            num_skipped += 1
+            continue
+        name = str(row.values.get("id") or f"report-{row.number}")
+        if name in groups:
+            raise InputError(f"{source}: Expected a unique id but {name!r} is repeated.")
+        texts.add(text)
+        groups[name] = ReportGroup(name, text, ())
+    if not groups:
+        raise InputError(f"{path}: Expected at least one report but got none.")
+    return list(groups.values()), num_skipped
+
+
+def read_pair_groups(path: Path, limit: int | None = None) -> list[ReportGroup]:
+    """Read groups of references and candidates, see `read_groups`.
+
+    Raises:
+        InputError: If a row cannot be used, or the file is empty.
+    """
+    groups = list(islice(read_groups(path), limit))
+    if not groups:
+        raise InputError(f"{path}: Expected at least one pair of reports but got none.")
+    return groups
 
 
 def report_rows(path: Path, text_column: str | None = None) -> Iterator[tuple[TableRow, str, str]]:
@@ -88,10 +141,10 @@ def parse_editable_report(text: str) -> AnnotatedReport:
 
 
 def _columns(path: Path, values: Mapping[str, Any], text_column: str | None) -> list[str]:
-    names = [text_column] if text_column else [name for name in TEXT_COLUMNS if name in values][:1]
-    names = names or [name for name in SECTION_COLUMNS if name in values]
+    names = [text_column] if text_column else [name for name in _TEXT_COLUMNS if name in values][:1]
+    names = names or [name for name in _SECTION_COLUMNS if name in values]
     if not names or any(name not in values for name in names):
-        expected = text_column or f"{', '.join(TEXT_COLUMNS)}, or {' and '.join(SECTION_COLUMNS)}"
+        expected = text_column or f"{', '.join(_TEXT_COLUMNS)}, or {' and '.join(_SECTION_COLUMNS)}"
         raise InputError(f"{path}: Expected a column {expected} but got {', '.join(map(str, values))}.")
     return names
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ReportLayout = Literal["impression", "findings", "both"]
+_ReportLayout = Literal["impression", "findings", "both"]
 Granularity = Literal["statement", "plain", "report"]
 
 
@@ -23,7 +24,7 @@ Granularity = Literal["statement", "plain", "report"]
 class ReportStyle:
     """Style of one report."""
 
-    layout: ReportLayout = "findings"
+    layout: _ReportLayout = "findings"
     has_headings: bool = False
     number_items: bool = False
     lowercase: bool = False
@@ -60,7 +61,7 @@ def plain_style(rng: Random, max_findings: int = 4) -> ReportStyle:
 
 def brief_style(rng: Random) -> ReportStyle:
     """Return a style of reports of few sentences."""
-    layout: ReportLayout = rng.choice(("impression", "findings"))
+    layout: _ReportLayout = rng.choice(("impression", "findings"))
     lowercase = rng.random() < 0.12
     return ReportStyle(layout, lowercase=lowercase, filler_probability=0.05, max_findings=3, negative_probability=0.1)
 
@@ -72,7 +73,7 @@ def full_style(rng: Random) -> ReportStyle:
 
 def sample_style(rng: Random) -> ReportStyle:
     """Return a style of reports of usual length."""
-    layout: ReportLayout = rng.choices(("impression", "findings", "both"), (4, 4, 3))[0]
+    layout: _ReportLayout = rng.choices(("impression", "findings", "both"), (4, 4, 3))[0]
     lowercase = rng.random() < 0.12
     return ReportStyle(
         layout,
@@ -86,7 +87,7 @@ def sample_style(rng: Random) -> ReportStyle:
 
 def large_style(rng: Random) -> ReportStyle:
     """Return a style of full-size reports of five to eight findings, several in a sentence."""
-    layout: ReportLayout = rng.choices(("impression", "findings", "both"), (2, 5, 3))[0]
+    layout: _ReportLayout = rng.choices(("impression", "findings", "both"), (2, 5, 3))[0]
     return ReportStyle(
         layout,
         has_headings=layout == "both" and rng.random() < 0.5,
@@ -101,7 +102,7 @@ def large_style(rng: Random) -> ReportStyle:
 
 def elaborate_style(rng: Random) -> ReportStyle:
     """Return a style of report generators, with up to seven findings."""
-    layout: ReportLayout = rng.choices(("impression", "findings", "both"), (1, 5, 3))[0]
+    layout: _ReportLayout = rng.choices(("impression", "findings", "both"), (1, 5, 3))[0]
     return ReportStyle(
         layout,
         has_headings=layout == "both" and rng.random() < 0.5,
@@ -117,6 +118,19 @@ def elaborate_style(rng: Random) -> ReportStyle:
 def mixed_style(rng: Random) -> ReportStyle:
     """Return a style of any report that is not brief."""
     return rng.choice((sample_style, large_style, elaborate_style))(rng)
+
+
+VARIED_STYLES: tuple[StyleSampler, ...] = (brief_style, sample_style, large_style, elaborate_style)
+"""Styles of generated reports, in equal parts."""
+
+
+def style_sampler(granularity: Granularity, max_findings: int, rng: Random) -> StyleSampler:
+    """Return a sampler of styles of a granularity; of reports, one of `VARIED_STYLES`."""
+    if granularity == "statement":
+        return statement_style
+    if granularity == "plain":
+        return partial(plain_style, max_findings=max_findings)
+    return rng.choice(VARIED_STYLES)
 
 
 def apply_style(report: AnnotatedReport, style: ReportStyle) -> AnnotatedReport:

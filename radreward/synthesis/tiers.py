@@ -1,4 +1,4 @@
-"""Tiers of quality: ranges of errors, or of the points lost, by which candidates are made (ER²Score, section 3.1)."""
+"""Tiers of candidates: ranges of errors or of points lost (ER²Score, section 3.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIER_ERRORS = ((0, 2), (3, 4), (5, 6))
 
 
 class Tier(NamedTuple):
-    """A tier of quality; bounds are of `error_severity`, the upper one is inclusive."""
+    """A tier of candidates; its bounds limit `error_severity`, the upper bound is inclusive."""
 
     name: str
     min_severity: float

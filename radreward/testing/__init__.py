@@ -12,10 +12,10 @@ Others are `WeightingConformance` with `weighting`, `RolloutObjectiveConformance
 `scorer`. pytest collects the inherited tests; each also runs on its own, `TestMyLoss().test_dtypes()`, and raises an
 AssertionError with the reason.
 
-`hostile_report` and `hostile_reports` make texts to attack your own classes with.
+`hostile_report` and `hostile_reports` generate difficult texts for tests of your own classes.
 """
 
-from radreward.testing.hostile_reports import HOSTILE_PIECES, hostile_report, hostile_reports
+from radreward.testing.hostile_reports import hostile_report, hostile_reports
 from radreward.testing.objectives import ObjectiveConformance, WeightingConformance, make_reward_batch
 from radreward.testing.rollouts import (
     AdvantageScalingConformance,
@@ -27,7 +27,6 @@ from radreward.testing.rollouts import (
 from radreward.testing.scorers import ScorerConformance
 
 __all__ = [
-    "HOSTILE_PIECES",
     "AdvantageScalingConformance",
     "ObjectiveConformance",
     "RewardFunctionConformance",

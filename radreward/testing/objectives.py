@@ -8,10 +8,13 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from radreward.data.pairing import make_pairs
+from radreward.criteria.pairs import make_pairs
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close
-from radreward.types import RewardBatch
+from radreward.types import FindingBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch
+
+_STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
+"""Statement of each of five tokens of a report; the last token is padding."""
 
 
 def make_reward_batch(
@@ -21,16 +24,17 @@ def make_reward_batch(
     seed: int = 0,
     dtype: torch.dtype = torch.float32,
 ) -> RewardBatch:
-    """Return a batch of random rewards, which require gradients, and random error counts from 0 to 2, with its pairs.
+    """Return a batch of random outputs, of which the rewards require gradients, and random error counts from 0 to 2.
 
-    Two candidates of a group with different totals form a pair, the higher one accepted.
+    Two candidates of a group with different totals form a pair, the higher one accepted. The batch has the weights of
+    findings, and the evidence and located errors of three statements per report, for objectives that need them.
 
     Args:
         num_groups: Number of references.
         num_candidates: Number of candidates per reference.
         num_criteria: Number of criteria N.
         seed: Seed of rewards and errors.
-        dtype: Type of rewards and quality.
+        dtype: Type of all outputs and targets.
 
     >>> batch = make_reward_batch(num_groups=2, num_candidates=3, num_criteria=4)
     >>> batch.rewards.shape, batch.group
@@ -38,11 +42,25 @@ def make_reward_batch(
     """
     generator = torch.Generator().manual_seed(seed)
     shape = (num_groups * num_candidates, num_criteria)
-    quality = -torch.randint(0, 3, shape, generator=generator).to(dtype)
+    targets = -torch.randint(0, 3, shape, generator=generator).to(dtype)
     group = torch.arange(num_groups).repeat_interleave(num_candidates)
     rewards = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
-    pairs = make_pairs(quality.sum(1), group)
-    return RewardBatch(rewards, quality, group, pairs, torch.ones(num_criteria, dtype=dtype))
+    pairs = make_pairs(targets.sum(1), group)
+
+    def positive(*shape: int) -> Tensor:
+        return torch.rand(shape, generator=generator, dtype=torch.float64).to(dtype)
+
+    size, tokens = len(group), _STATEMENT_TOKENS
+    statements = torch.where(tokens < 0, -1, tokens + 3 * torch.arange(2 * size).unsqueeze(1))  # (2C, 5)
+    amounts = torch.randint(0, 2, (6 * size, num_criteria + 2), generator=generator).to(dtype)
+    located_errors = LocatedErrorBatch(
+        positive(size, len(tokens), num_criteria),
+        positive(size, len(tokens), num_criteria),
+        LocatedErrorTargets(statements[:size], statements[size:], amounts),
+    )
+    weights = torch.ones(num_criteria, dtype=dtype)
+    findings = FindingBatch(positive(size, 2), positive(size, 2))
+    return RewardBatch(rewards, targets, group, pairs, weights, findings, located_errors)
 
 
 class ObjectiveConformance(ABC):
@@ -58,36 +76,32 @@ class ObjectiveConformance(ABC):
     def objective() -> Objective:
         """Return a new objective; called by every test."""
 
-    def test_losses_finite_and_unreduced(self) -> None:
-        """Losses are a finite vector; logs are finite detached scalars."""
+    def test_loss_is_a_finite_scalar(self) -> None:
+        """The loss is a finite scalar; logs are finite detached scalars."""
         output = self.objective()(self._batch())
-        require(output.losses.ndim == 1, f"losses must be unreduced, (n,), but are {tuple(output.losses.shape)}")
-        require(bool(output.losses.isfinite().all()), "losses must be finite")
+        require(output.loss.ndim == 0, f"the loss must be a scalar but has the shape {tuple(output.loss.shape)}")
+        require(bool(output.loss.isfinite()), "the loss must be finite")
         for name, value in output.logs.items():
             require(value.ndim == 0 and not value.requires_grad, f"log {name!r} must be a detached scalar")
             require(bool(value.isfinite()), f"log {name!r} must be finite")
 
-    def test_large_rewards_stay_finite(self) -> None:
-        """Rewards of ±1000 give finite losses and gradients."""
+    def test_large_outputs_stay_finite(self) -> None:
+        """Outputs of ±1000 give finite losses and gradients."""
         batch = self._batch()
-        rewards = (1000 * batch.rewards.detach().sign()).requires_grad_()
-        loss, gradient = self._loss_and_gradient(batch._replace(rewards=rewards))
-        require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "large rewards must stay finite")
+        loss, gradient = self._loss_and_gradient(batch, 1000 * _outputs(batch).sign())
+        require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "large outputs must stay finite")
 
     def test_gradients_finite_and_nonzero(self) -> None:
-        """The gradient of the rewards is finite and not zero."""
+        """The gradient of the outputs is finite and not zero."""
         _, gradient = self._loss_and_gradient(self._batch())
         require(bool(gradient.isfinite().all()), "gradients must be finite")
-        require(bool((gradient != 0).any()), "the gradient of the rewards must not be zero")
+        require(bool((gradient != 0).any()), "the gradient of the outputs must not be zero")
 
     def test_candidate_order_irrelevant(self) -> None:
         """Permuted candidates give the same loss and permuted gradients."""
         batch = self._batch()
         order = torch.randperm(len(batch.group), generator=torch.Generator().manual_seed(1))
-        rewards = batch.rewards.detach()[order].requires_grad_()
-        permuted = RewardBatch(
-            rewards, batch.quality[order], batch.group[order], order.argsort()[batch.pairs], batch.error_weights
-        )
+        permuted = _select(batch, order)._replace(pairs=order.argsort()[batch.pairs])
         loss, gradient = self._loss_and_gradient(batch)
         permuted_loss, permuted_gradient = self._loss_and_gradient(permuted)
         require_close(permuted_loss, loss, "the loss depends on the order of the candidates")
@@ -109,57 +123,41 @@ class ObjectiveConformance(ABC):
         require_close(renumbered_loss, loss, "the loss depends on the group indices")
 
     def test_dtypes(self) -> None:
-        """In float64, float32 and bfloat16, the loss has the dtype of the rewards and about the same value."""
+        """In float64, float32 and bfloat16, the loss has the dtype of the outputs and about the same value."""
         exact, _ = self._loss_and_gradient(self._batch())
         for dtype, tolerance in ((torch.float64, 1e-6), (torch.float32, 1e-4), (torch.bfloat16, 0.1)):
             batch = self._batch()
-            rewards = batch.rewards.detach().to(dtype).requires_grad_()
-            # The targets of a batch are float32 for rewards of any type.
-            loss, gradient = self._loss_and_gradient(batch._replace(rewards=rewards, quality=batch.quality.float()))
-            require(loss.dtype == dtype, f"rewards in {dtype} must give a loss in {dtype}, not {loss.dtype}")
+            # The targets of a batch are float32 for outputs of any type.
+            float_targets = batch._replace(targets=batch.targets.float())
+            loss, gradient = self._loss_and_gradient(float_targets, _outputs(batch).to(dtype))
+            require(loss.dtype == dtype, f"outputs in {dtype} must give a loss in {dtype}, not {loss.dtype}")
             require(bool(gradient.isfinite().all()), f"gradients in {dtype} must be finite")
             deviation = float((loss.double() - exact).abs()) / max(1.0, abs(float(exact)))
             require(deviation <= tolerance, f"the loss in {dtype} deviates by {deviation:.2g}, relative")
 
     def test_no_pairs_give_finite_loss(self) -> None:
         """A batch without pairs has finite loss and gradients."""
-        batch = self._batch()
-        rewards = batch.rewards.detach()[:1].requires_grad_()
-        single = RewardBatch(rewards, batch.quality[:1], batch.group[:1], batch.pairs[:0], batch.error_weights)
-        loss, gradient = self._loss_and_gradient(single)
+        loss, gradient = self._loss_and_gradient(_select(self._batch(), torch.tensor([0])))
         require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs must give a finite loss")
 
     def test_empty_batch_gives_zero_loss(self) -> None:
         """An empty batch has a loss of 0 that backpropagates zeros."""
-        batch = self._batch()
-        rewards = batch.rewards.detach()[:0].requires_grad_()
-        empty = RewardBatch(rewards, batch.quality[:0], batch.group[:0], batch.pairs[:0], batch.error_weights)
-        objective = self.objective()
-        output = objective(empty)
-        loss = objective.reduce(output)
-        require(len(output.losses) == 0, "an empty batch must give no losses")
-        require(float(loss.detach()) == 0, "an empty batch must give a loss of 0")
-        require(loss.requires_grad, "the loss of an empty batch must depend on the rewards")
-        (gradient,) = torch.autograd.grad(loss, rewards)
-        require(gradient.shape == rewards.shape, "the loss of an empty batch must backpropagate zeros")
+        empty = _select(self._batch(), torch.zeros(0, dtype=torch.int64))
+        output = self.objective()(empty)
+        require(float(output.loss.detach()) == 0, "an empty batch must give a loss of 0")
+        require(output.loss.requires_grad, "the loss of an empty batch must depend on the rewards")
+        (gradient,) = torch.autograd.grad(output.loss, empty.rewards)
+        require(gradient.shape == empty.rewards.shape, "the loss of an empty batch must backpropagate zeros")
         require(all(bool(value.isfinite()) for value in output.logs.values()), "logs must be finite for an empty batch")
 
     def test_inputs_not_modified(self) -> None:
         """Forward and backward leave the tensors of the batch unchanged."""
         batch = self._batch()
-        tensors = {name: value for name, value in batch._asdict().items() if value is not None}
-        before = {name: value.detach().clone() for name, value in tensors.items()}
+        before = copy.deepcopy(batch._replace(rewards=batch.rewards.detach()))
         self._loss_and_gradient(batch)
-        for name, value in tensors.items():
-            require(torch.equal(before[name], value.detach()), f"{name} was modified in place")
-
-    def test_normalized_losses_sum_to_reduce(self) -> None:
-        """`normalized_losses` has one value per loss and sums to `reduce`."""
-        objective = self.objective()
-        output = objective(self._batch())
-        normalized = objective.normalized_losses(output)
-        require(normalized.shape == output.losses.shape, "there must be one normalized loss per loss")
-        require_close(normalized.sum(), objective.reduce(output), "normalized losses must sum to the loss")
+        for name in ("rewards", "targets", "group", "pairs", "weights"):
+            require(torch.equal(getattr(before, name), getattr(batch, name).detach()), f"{name} was modified in place")
+        require(torch.equal(_outputs(before), _outputs(batch).detach()), "an output was modified in place")
 
     def test_state_dict_round_trip(self) -> None:
         """An objective gives the same loss after loading the state of a trained one."""
@@ -169,14 +167,14 @@ class ObjectiveConformance(ABC):
         loaded = self.objective()
         loaded.load_state_dict(copy.deepcopy(trained.state_dict()))
         batch = self._batch()
-        loss, loaded_loss = (objective.eval().reduce(objective(batch)) for objective in (trained, loaded))
+        loss, loaded_loss = (objective.eval()(batch).loss for objective in (trained, loaded))
         require_close(loaded_loss, loss, "the loss differs after loading the state")
 
     def test_evaluation_keeps_state(self) -> None:
         """In evaluation mode, a batch gives the same loss twice and the state does not change."""
         objective, batch = self.objective().eval(), self._batch()
         before = copy.deepcopy(objective.state_dict())
-        first, second = objective.reduce(objective(batch)), objective.reduce(objective(batch))
+        first, second = objective(batch).loss, objective(batch).loss
         require(torch.equal(first, second), "the same batch gives a different loss the second time")
         after = objective.state_dict()
         require(
@@ -189,33 +187,42 @@ class ObjectiveConformance(ABC):
         batch = self._batch()
         loss, gradient = self._loss_and_gradient(batch)
         step = 1e-4 * gradient / gradient.norm().clamp_min(1e-12)
-        rewards = (batch.rewards.detach() - step).requires_grad_()
-        next_loss, _ = self._loss_and_gradient(batch._replace(rewards=rewards))
+        next_loss, _ = self._loss_and_gradient(batch, _outputs(batch) - step)
         require(float(next_loss) < float(loss), "a small step against the gradient does not lower the loss")
 
     def test_training_improves_order(self) -> None:
-        """Gradient descent from reversed rewards increases the fraction of correctly ordered pairs."""
+        """Gradient descent from reversed rewards increases the fraction of correctly ordered pairs.
+
+        An objective without an effect on the rewards must lower its loss.
+        """
         batch = self._batch()
-        rewards = (-0.2 * batch.quality).requires_grad_()
+        outputs = _outputs(batch._replace(rewards=-0.2 * batch.targets))
+        before, gradient = self._loss_and_gradient(batch, outputs)
         objective = self.objective()
-        optimizer = torch.optim.Adam([rewards], lr=0.05)
-        before = _pair_accuracy(batch._replace(rewards=rewards))
+        values = outputs.clone().requires_grad_()
+        optimizer = torch.optim.Adam([values], lr=0.05)
         for _ in range(self.steps):
             optimizer.zero_grad()
-            loss = objective.reduce(objective(batch._replace(rewards=rewards)))
-            (rewards.grad,) = torch.autograd.grad(loss, rewards)
+            (values.grad,) = torch.autograd.grad(objective(_with_outputs(batch, values)).loss, values)
             optimizer.step()
-        after = _pair_accuracy(batch._replace(rewards=rewards))
-        require(after > before, f"training does not improve the order: {before:.2f} before, {after:.2f} after")
+        after, _ = self._loss_and_gradient(batch, values)
+        if not gradient[:, : self.num_criteria].any():
+            require(float(after) < float(before), f"training does not lower the loss: {before} before, {after} after")
+            return
+        ordered, reordered = (_pair_accuracy(_with_outputs(batch, part)) for part in (outputs, values))
+        require(
+            reordered > ordered, f"training does not improve the order: {ordered:.2f} before, {reordered:.2f} after"
+        )
 
     def _batch(self, seed: int = 0) -> RewardBatch:
         return make_reward_batch(num_criteria=self.num_criteria, seed=seed, dtype=torch.float64)
 
-    def _loss_and_gradient(self, batch: RewardBatch) -> tuple[Tensor, Tensor]:
-        objective = self.objective()
-        loss = objective.reduce(objective(batch))
-        require(loss.requires_grad, "the loss must depend on the rewards")
-        (gradient,) = torch.autograd.grad(loss, batch.rewards)
+    def _loss_and_gradient(self, batch: RewardBatch, outputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the loss and its gradient by the (C, M) outputs, see `_outputs`; by default those of the batch."""
+        outputs = (_outputs(batch) if outputs is None else outputs).detach().requires_grad_()
+        loss = self.objective()(_with_outputs(batch, outputs)).loss
+        require(loss.requires_grad, "the loss must depend on the outputs")
+        (gradient,) = torch.autograd.grad(loss, outputs)
         return loss.detach(), gradient
 
 
@@ -291,3 +298,55 @@ class WeightingConformance(ABC):
 def _pair_accuracy(batch: RewardBatch) -> float:
     total = batch.rewards.detach().sum(1)
     return float((total[batch.pairs[:, 0]] > total[batch.pairs[:, 1]]).double().mean())
+
+
+def _parts(batch: RewardBatch) -> tuple[FindingBatch, LocatedErrorBatch]:
+    if batch.findings is None or batch.located_errors is None:
+        raise ValueError("Expected a batch with findings and located errors but got one without.")
+    return batch.findings, batch.located_errors
+
+
+def _outputs(batch: RewardBatch) -> Tensor:
+    """Return all outputs of a model in one (C, M) tensor: rewards, weights of findings, evidence of both reports."""
+    findings, located = _parts(batch)
+    evidence = (located.candidate.flatten(1), located.reference.flatten(1))
+    return torch.cat([batch.rewards, findings.predicted, *evidence], 1)
+
+
+def _with_outputs(batch: RewardBatch, outputs: Tensor) -> RewardBatch:
+    """Return a batch with other outputs; evidence is never negative."""
+    findings, located = _parts(batch)
+    sizes = [batch.rewards.shape[1], 2, located.candidate[0:1].numel(), located.reference[0:1].numel()]
+    if not len(outputs):
+        sizes[2:] = [(outputs.shape[1] - sum(sizes[:2])) // 2] * 2
+    rewards, weights, candidate, reference = torch.split(outputs, sizes, 1)
+    return batch._replace(
+        rewards=rewards,
+        findings=findings._replace(predicted=weights),
+        located_errors=located._replace(
+            candidate=candidate.clamp_min(0).reshape(located.candidate.shape),
+            reference=reference.clamp_min(0).reshape(located.reference.shape),
+        ),
+    )
+
+
+def _select(batch: RewardBatch, rows: Tensor) -> RewardBatch:
+    """Return the batch of some candidates, without pairs."""
+    findings, located = _parts(batch)
+    candidate, reference = located.targets.candidate[rows], located.targets.reference[rows]
+    used = torch.unique(torch.cat([candidate.flatten(), reference.flatten()]))
+    used = used[used >= 0]
+
+    def renumbered(statements: Tensor) -> Tensor:
+        return torch.where(statements < 0, -1, torch.searchsorted(used, statements))
+
+    targets = LocatedErrorTargets(renumbered(candidate), renumbered(reference), located.targets.amounts[used])
+    return RewardBatch(
+        batch.rewards.detach()[rows].requires_grad_(),
+        batch.targets[rows],
+        batch.group[rows],
+        batch.pairs[:0],
+        batch.weights,
+        FindingBatch(findings.predicted[rows], findings.target[rows]),
+        LocatedErrorBatch(located.candidate[rows], located.reference[rows], targets),
+    )

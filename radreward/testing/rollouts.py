@@ -103,14 +103,11 @@ class RolloutObjectiveConformance(ABC):
         advantages = self.objective().compute_advantages(completions).advantages
         require(not advantages.any(), "equal completions must have advantage 0")
 
-    def test_losses_finite_and_unreduced(self) -> None:
-        """Losses are (B·G,) and finite; logs are finite detached scalars."""
-        rollouts = make_rollouts()
-        output = self.objective()(rollouts)
-        require(
-            output.losses.shape == (rollouts.mask[..., 0].numel(),), "there must be one loss per completion, (B·G,)"
-        )
-        require(bool(output.losses.isfinite().all()), "losses must be finite")
+    def test_loss_is_a_finite_scalar(self) -> None:
+        """The loss is a finite scalar; logs are finite detached scalars."""
+        output = self.objective()(make_rollouts())
+        require(output.loss.ndim == 0, f"the loss must be a scalar but has the shape {tuple(output.loss.shape)}")
+        require(bool(output.loss.isfinite()), "the loss must be finite")
         _require_scalars(output.logs)
 
     def test_gradient_follows_advantages(self) -> None:
@@ -126,7 +123,7 @@ class RolloutObjectiveConformance(ABC):
         logps = rollouts.logps.detach().masked_fill(~rollouts.mask, -5.0).requires_grad_()
         changed = rollouts._replace(logps=logps)
         objective = self.objective()
-        require_close(objective(changed).losses, objective(rollouts).losses, "the loss depends on the padding")
+        require_close(objective(changed).loss, objective(rollouts).loss, "the loss depends on the padding")
         gradient = self._gradient(changed)
         require(not gradient[~rollouts.mask].any(), "a gradient reaches the padding")
 
@@ -163,8 +160,7 @@ class RolloutObjectiveConformance(ABC):
         return make_completions(num_criteria=self.num_criteria, seed=seed)
 
     def _gradient(self, rollouts: Rollouts) -> Tensor:
-        objective = self.objective()
-        loss = objective.reduce(objective(rollouts))
+        loss = self.objective()(rollouts).loss
         require(loss.requires_grad, "the loss must depend on the log-probabilities")
         (gradient,) = torch.autograd.grad(loss, rollouts.logps)
         return gradient

@@ -17,36 +17,29 @@ from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.testing.checks import require
-from radreward.testing.hostile_reports import hostile_report
+from radreward.testing.hostile_reports import REPORTS, hostile_report
 from radreward.types import Scores
 
-REFERENCES = (
-    "Small left pleural effusion. No pneumothorax. The heart is mildly enlarged.",
-    "Endotracheal tube in good position. Right lower lobe consolidation, likely pneumonia.",
-    "Lungs are clear. No pleural effusion. Normal heart size.",
-)
 CANDIDATES = (
     "Left pleural effusion. No pneumothorax. The heart is enlarged.",
     "Right lower lobe consolidation.",
     "Severe pulmonary edema. Large right pneumothorax.",
 )
-
-
-FALSE_FINDINGS = ("Acute rib fracture.", "Large lung mass.", "Free air under the diaphragm.", "Hiatal hernia.")
+_FALSE_FINDINGS = ("Acute rib fracture.", "Large lung mass.", "Free air under the diaphragm.", "Hiatal hernia.")
 """Findings of none of these reports."""
 
 
 class ScorerConformance(ABC):
     """Tests for a `Scorer`; subclass it, define `scorer` and override the settings as needed."""
 
-    references: tuple[str, ...] = REFERENCES
+    references: tuple[str, ...] = REPORTS
     """Reports with different content."""
     candidates: tuple[str, ...] = CANDIDATES
     """A good, a fair and a bad candidate for the references, in this order."""
-    false_findings: tuple[str, ...] = FALSE_FINDINGS
+    false_findings: tuple[str, ...] = _FALSE_FINDINGS
     """Sentences with findings of none of the references."""
     can_save: bool = True
-    """False if the scorer refuses to be saved, such as code."""
+    """False if the scorer refuses to be saved, such as a function of your own."""
     tolerance: float = 1e-4
     """Allowed difference of scores of the same pair between calls, as batching changes the rounding."""
 
@@ -109,8 +102,7 @@ class ScorerConformance(ABC):
         pairs += [(self.references[0], candidate) for _, candidate in pairs]
         scores = scorer.score(*zip(*pairs, strict=True))
         reversed_scores = scorer.score(*zip(*reversed(pairs), strict=True))
-        for total, status in zip(scores.total.tolist(), scores.status, strict=True):
-            require(math.isfinite(total) == (status in SCORED_STATUSES), f"score {total} contradicts status {status!r}")
+        self._require_statuses(scores)
         require(reversed_scores.status[::-1] == scores.status, "the status of a hostile report must follow its pair")
         self._require_equal(
             reversed_scores.total.flip(0), scores.total, "scores of hostile reports must follow their pairs"
@@ -171,14 +163,9 @@ class ScorerConformance(ABC):
         maximum = math.inf if high is None else high + self.tolerance
         for candidates in (self.references, self.candidates):
             scores = scorer.score(self.references, candidates)
-            for total, status in zip(scores.total.tolist(), scores.status, strict=True):
-                require(
-                    math.isfinite(total) == (status in SCORED_STATUSES), f"score {total} contradicts status {status!r}"
-                )
-                require(
-                    math.isnan(total) or minimum <= total <= maximum,
-                    f"the score {total} is not within {scorer.total_range}",
-                )
+            self._require_statuses(scores)
+            for total in scores.total[scores.total.isfinite()].tolist():
+                require(minimum <= total <= maximum, f"the score {total} is not within {scorer.total_range}")
 
     def test_quality_is_a_share_of_what_is_right(self) -> None:
         """Quality is in [0, 1] where there is a score, 1 for identical reports, and follows its pairs.
@@ -202,7 +189,7 @@ class ScorerConformance(ABC):
         require(good > bad, f"the good candidate has quality {good:.3f} and the bad one {bad:.3f}")
 
     def test_false_findings_do_not_raise_quality(self) -> None:
-        """A false finding added to a reference or to a candidate does not raise its quality."""
+        """A false finding that is appended to a candidate does not raise its quality."""
         scorer = self._fitted()
         if not scorer.has_quality:
             return
@@ -250,6 +237,10 @@ class ScorerConformance(ABC):
     def _quality(self, scorer: Scorer, references: Sequence[str], candidates: Sequence[str]) -> Tensor:
         quality = scorer.score(references, candidates).quality
         return torch.full((len(references),), math.nan) if quality is None else quality
+
+    def _require_statuses(self, scores: Scores) -> None:
+        for total, status in zip(scores.total.tolist(), scores.status, strict=True):
+            require(math.isfinite(total) == (status in SCORED_STATUSES), f"score {total} contradicts status {status!r}")
 
     def _require_equal(self, actual: Tensor, expected: Tensor, message: str) -> None:
         equal = torch.allclose(actual, expected, self.tolerance, self.tolerance, equal_nan=True)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Literal, NamedTuple, cast
 
 from radreward.text.findings import FINDINGS
+from radreward.text.section_files import read_sections
 
 CATEGORY_CODES = {
     "organ": "A",
@@ -29,8 +29,8 @@ CATEGORY_CODES = {
 CUE_SECTIONS = ("negation before", "negation after", "no negation", "scope end")
 """Lexicon sections that determine the scope of a negation."""
 
-PhraseKind = Literal["finding", "generic", "device", "location", "abnormal", "normal"]
-_PHRASES: tuple[tuple[PhraseKind, str], ...] = (
+_PhraseKind = Literal["finding", "generic", "device", "location", "abnormal", "normal"]
+_PHRASES: tuple[tuple[_PhraseKind, str], ...] = (
     ("finding", "[FY]*+[QZBA]*+[FY]*+[BA]*+[ND]"),  # small left pleural effusion
     ("generic", "[FY]*+[QZBA]*+[FY]*+[BA]*+E"),  # acute cardiopulmonary process
     ("device", "[FQZBA]*+V"),  # right internal jugular catheter
@@ -46,7 +46,7 @@ _MAX_RUN = 64
 """Adjacent entries that are searched for phrases together; no report has as many, and it bounds the time."""
 
 
-class LexiconMatch(NamedTuple):
+class _LexiconMatch(NamedTuple):
     """An entry of the lexicon in a text."""
 
     category: str
@@ -59,7 +59,7 @@ class LexiconMatch(NamedTuple):
 class LexicalPhrase:
     """A phrase that names a finding, a location, a device or a state."""
 
-    kind: PhraseKind
+    kind: _PhraseKind
     start: int
     end: int
     head: str
@@ -84,29 +84,19 @@ def inflections(phrase: str) -> Iterator[str]:
         yield phrase + ("es" if phrase.endswith(("s", "x", "h")) else "s")
 
 
-def parse_sections(text: str) -> dict[str, list[str]]:
-    r"""Return the lowercase phrases of each section of a lexicon file.
-
-    >>> parse_sections("# comment\n[organ: names]\nheart;\nlung\n[form]\nmild")
-    {'organ': ['heart', 'lung'], 'form': ['mild']}
-    """
-    sections: dict[str, list[str]] = {}
-    for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
-        title, _, body = block.partition("]")
-        phrases = (" ".join(phrase.split()).lower() for phrase in body.split(";"))
-        sections[title.partition(":")[0]] = [phrase for phrase in phrases if phrase]
-    return sections
-
-
 @lru_cache(1)
 def load_lexicon() -> Mapping[str, tuple[str, ...]]:
     """Return all sections of the lexicon; the devices include those of the findings vocabulary."""
-    text = resources.files("radreward.text").joinpath("lexicon.txt").read_text(encoding="utf-8")
-    sections = parse_sections(text)
+    sections = {name: _split_phrases(" ".join(lines)) for name, lines in read_sections("lexicon.txt").items()}
     devices = (name.lower() for finding in FINDINGS.values() if finding.is_device for name in finding.plain_names)
     others = {phrase for section in ("finding", "form", "abnormal") for phrase in sections[section]}
     sections["device"] += [name for name in devices if name.split()[0] not in others and name not in others]
     return {name: tuple(dict.fromkeys(phrases)) for name, phrases in sections.items()}
+
+
+def _split_phrases(text: str) -> list[str]:
+    phrases = (" ".join(phrase.split()).lower() for phrase in text.split(";"))
+    return [phrase for phrase in phrases if phrase]
 
 
 @lru_cache(1)
@@ -143,14 +133,14 @@ def lowercase_same_length(text: str) -> str:
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def match_lexicon(text: str) -> list[LexiconMatch]:
+def match_lexicon(text: str) -> list[_LexiconMatch]:
     """Return the lexicon entries in a text, from left to right.
 
     >>> [(match.category, match.start, match.end) for match in match_lexicon("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
     matches = _lexicon_pattern().finditer(lowercase_same_length(text))
-    return [LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
+    return [_LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
 
 
 def head_word(phrase: str) -> str:
@@ -184,8 +174,8 @@ def find_phrases(text: str) -> list[LexicalPhrase]:
     return [phrase for run in _adjacent_matches(text) for phrase in _phrases_of_run(text, run)]
 
 
-def _adjacent_matches(text: str) -> list[list[LexiconMatch]]:
-    runs: list[list[LexiconMatch]] = []
+def _adjacent_matches(text: str) -> list[list[_LexiconMatch]]:
+    runs: list[list[_LexiconMatch]] = []
     for match in match_lexicon(text):
         if runs and len(runs[-1]) < _MAX_RUN and _GAP.fullmatch(text, runs[-1][-1].end, match.start):
             runs[-1].append(match)
@@ -194,14 +184,14 @@ def _adjacent_matches(text: str) -> list[list[LexiconMatch]]:
     return runs
 
 
-def _phrases_of_run(text: str, run: list[LexiconMatch]) -> Iterator[LexicalPhrase]:
+def _phrases_of_run(text: str, run: list[_LexiconMatch]) -> Iterator[LexicalPhrase]:
     codes = "".join(match.category for match in run)
     for match in _PHRASE.finditer(codes):
         if match.lastgroup == "abnormal" and _FINDING.match(codes, match.end()):
             continue  # "increased effusion" describes a finding, not a body part
         first, last = run[match.start()], run[match.end() - 1]
         yield LexicalPhrase(
-            kind=cast("PhraseKind", match.lastgroup),
+            kind=cast("_PhraseKind", match.lastgroup),
             start=first.start,
             end=last.end,
             head=lowercase_same_length(text[last.start : last.end]),

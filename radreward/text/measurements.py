@@ -1,4 +1,4 @@
-"""Sizes of findings: their words, and when two sizes are one."""
+"""Sizes of findings: their words, and the comparison of two sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 MEASURED_FINDINGS = frozenset({"nodule", "mass", "cavity"})
 """Findings whose size reports state."""
-NODULE_LIMIT = 30.0
+_NODULE_LIMIT = 30.0
 """Size in mm from which a nodule is a mass: sizes on both sides of it always differ."""
 _NUMBER = r"\d{1,3}(?:\.\d{1,2})?"
 _MEASURE = rf"(?P<sizes>{_NUMBER}(?:\s?(?:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>[mc]m)\b"
@@ -29,13 +29,14 @@ def parse_size(text: str) -> float | None:
 
 def size_of_match(match: re.Match[str]) -> float:
     """Return the largest diameter in mm of a match of `SIZE`."""
-    sizes, unit = match["sizes"] or match["leading_sizes"], match["unit"] or match["leading_unit"]
+    sizes = match["sizes"] or match["leading_sizes"]
+    unit = match["unit"] or match["leading_unit"]
     largest = max(map(float, re.findall(_NUMBER, sizes)))
     return round(largest * (10.0 if unit == "cm" else 1.0), 2)
 
 
 def is_same_size(first: float, second: float) -> bool:
-    """Return True if two sizes in mm differ by no more than two measurements of one finding do.
+    """Return True if two sizes in mm can be two measurements of one finding.
 
     The margin is 2 mm below 6 mm, 4 mm up to 3 cm, and 20 % of the larger size from there on; it never crosses 3 cm.
 
@@ -45,8 +46,8 @@ def is_same_size(first: float, second: float) -> bool:
     (True, False, True, False)
     """
     smaller, larger = sorted((first, second))
-    if smaller < NODULE_LIMIT <= larger:
+    if smaller < _NODULE_LIMIT <= larger:
         return False
-    if larger >= NODULE_LIMIT:
+    if larger >= _NODULE_LIMIT:
         return larger - smaller <= 0.2 * larger
     return larger - smaller <= (2.0 if smaller < 6.0 else 4.0)

@@ -1,7 +1,7 @@
 """Scopes of negation in a sentence.
 
 `negated_spans` works on any text with the cues of the lexicon. `negated_names` is the narrower rule of the sentence
-parser, which knows where the names of findings are. `drop_leading_negation` turns a negation into a statement.
+parser, which has located the names of findings. `drop_leading_negation` turns a negation into a statement.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAME_CUES_AFTER = compile_phrases(
 )
 _NO_CUE = ("not excluded", "not ruled out", "no longer")
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
-"""What turns "ruled out" and "is excluded" into doubt."""
+"""Words that turn "ruled out" and "is excluded" into doubt."""
 CLAUSE_STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
 """End of the scope of a cue that stands before the name of a finding."""
 _LEADING_NEGATION = re.compile(
@@ -126,7 +126,7 @@ def _scope_stops() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return for each name of a finding whether a cue before it, or after it and before a comma, negates it.
+    """Return one bool per name of a finding: True if a cue before it, or after it up to a comma, negates it.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.
@@ -146,7 +146,7 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
 
 
 def reached_names(text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return for each name of a finding whether a cue before it reaches it: no clause that ends scopes is in between.
+    """Return one bool per name of a finding: True if no scope-ending clause separates it from the cue before it.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.

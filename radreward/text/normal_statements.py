@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS, UNCHANGED_STATEMENTS
+from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS, UNCHANGED_STATEMENTS
 
 
 def _words(sentence: str) -> list[str]:

@@ -15,15 +15,15 @@ _MARKS = {
 }
 _TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
 _CLOSING = ".!?:;,"
-"""Characters after which a line break means nothing."""
+"""Characters after which a line break is only white space."""
 
 
 def normalize_report(text: str) -> str:
     r"""Return a report with one space between words, in Unicode's form NFKC, without control and format characters.
 
-    Typographic quotes and dashes become those of ASCII. A line break becomes a space; but before an empty line, an item
-    or a heading it ends the sentence, unless punctuation stands before it, and becomes an empty line. A text of
-    printable ASCII characters with single spaces stays as it is, and so does every result of this function.
+    Typographic quotes and dashes become those of ASCII. A line break becomes a space. It becomes an empty line, which
+    ends a sentence, if an empty line, an item or a heading follows and no punctuation precedes. A text of printable
+    ASCII characters with single spaces is returned unchanged, and so is every result of this function.
 
     >>> normalize_report("No\u00a0 pleural\neffu\u00adsion;\u2009\u201cclear\u201d.\r\n\r\nHeart\tnormal")
     'No pleural effusion; "clear". Heart normal'

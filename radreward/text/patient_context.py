@@ -28,7 +28,7 @@ NO_CONTEXT = PatientContext()
 
 
 def parse_context(values: Mapping[str, Any]) -> PatientContext:
-    """Return the context of a row; None for what is missing or unreadable.
+    """Return the context of a row; missing or unreadable values are None.
 
     An age is a number of years, or a text with a unit, as "8 months" or DICOM's "065Y".
 

@@ -1,4 +1,4 @@
-"""Recognition of reports: a text that states nothing about a chest is none."""
+"""Recognition of texts that are no reports: they state nothing about a chest."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _ALL_CLEAR = re.compile(r"\b(?:negative|wnl|nad|same as|no (?:radiographic )?(?:
 def reads_as_report(text: str) -> bool:
     """Return True if a text has a word of a finding, a normal statement or a change.
 
-    This is generous, so that no report is taken for another text: of 3,236 reports of Open-i, none is; of paragraphs
-    of English manuals and licences, one in eight passes for a report.
+    All 3,236 reports of Open-i are recognized. So is one in eight paragraphs of English manuals and licences.
 
     >>> [reads_as_report(text) for text in ("Stable.", "No acute disease.", "WNL", "The cat sat on the mat.")]
     [True, True, True, False]

@@ -14,20 +14,20 @@ BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
 
 _ANAPHORA = re.compile(r"(?:it|its|this|these|those|they|their|that|which|otherwise|however)\b", re.IGNORECASE)
-_TITLES: dict[Section, tuple[str, ...]] = {
+_TITLES: dict[Section, str] = {
     "indication": (
-        *("indication", "indications", "clinical indication", "history", "clinical history", "clinical information"),
-        *("reason for exam", "reason for examination", "reason for study", "reason for this examination"),
+        "indication; indications; clinical indication; history; clinical history; clinical information; "
+        "reason for exam; reason for examination; reason for study; reason for this examination"
     ),
     "comparison": (
-        *("comparison", "comparisons", "technique", "exam", "examination", "procedure"),
-        *("recommendation", "recommendations", "notification", "addendum", "views"),
+        "comparison; comparisons; technique; exam; examination; procedure; recommendation; recommendations; "
+        "notification; addendum; views"
     ),
-    "findings": ("findings", "finding"),
-    "impression": ("impression", "impressions", "conclusion", "conclusions", "opinion", "summary"),
+    "findings": "findings; finding",
+    "impression": "impression; impressions; conclusion; conclusions; opinion; summary",
 }
 """Titles of each section; sections that are not parsed, such as the technique, count as comparison."""
-_SECTION_OF_TITLE = {title: section for section, titles in _TITLES.items() for title in titles}
+_SECTION_OF_TITLE = {title: section for section, titles in _TITLES.items() for title in titles.split("; ")}
 _HEADING = re.compile(
     rf"(?:^|(?<=[.!?:] )|(?<= )(?=[A-Z]))({'|'.join(sorted(_SECTION_OF_TITLE, key=len, reverse=True))})\s?:(?=\s|$)",
     re.IGNORECASE,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from radreward.text.both_sides import find_both_sides, side_readings
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
 from radreward.text.facts import Change, Fact, Polarity
 from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
-from radreward.text.locations import LOCATION_WORDS
+from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readings
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import is_uninformative, negated_findings
@@ -87,28 +87,27 @@ _FINDING_OF_NAME: dict[str, str] = {
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = compile_phrases(LOCATION_WORDS)
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
-_UNCERTAINTY = compile_phrases(
-    (
-        *("possible", "possibly", "probable", "probably", "questionable", "suspected", "likely", "versus"),
-        *("may be", "may represent", "may reflect", "could represent", "could reflect", "suggests", "suggesting"),
-        *("suggestive of", "suspicious for", "concerning for", "worrisome for", "difficult to exclude"),
-        *("cannot exclude", "cannot be excluded", "cannot be entirely excluded", "not excluded"),
-        *("cannot rule out", "cannot be ruled out", "cannot be completely excluded"),
-        *("not ruled out", "not been ruled out"),
-    )
+_UNCERTAINTY_PHRASES = (
+    "possible; possibly; probable; probably; questionable; suspected; likely; versus; may be; may represent; "
+    "may reflect; could represent; could reflect; suggests; suggesting; suggestive of; suspicious for; concerning for; "
+    "worrisome for; difficult to exclude; cannot exclude; cannot be excluded; cannot be entirely excluded; "
+    "not excluded; cannot rule out; cannot be ruled out; cannot be completely excluded; not ruled out; "
+    "not been ruled out"
 )
+_UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
 _TEMPLATES = (
-    *(PRESENT_TEMPLATES, DEVICE_TEMPLATES, UNCERTAIN_TEMPLATES, ABSENT_TEMPLATES),
-    *(*CHANGE_TEMPLATES.values(), *DEVICE_CHANGE_TEMPLATES.values()),
+    *PRESENT_TEMPLATES,
+    *DEVICE_TEMPLATES,
+    *UNCERTAIN_TEMPLATES,
+    *ABSENT_TEMPLATES,
+    *chain.from_iterable(CHANGE_TEMPLATES.values()),
+    *chain.from_iterable(DEVICE_CHANGE_TEMPLATES.values()),
 )
 _TEMPLATE_TOKENS = frozenset(
-    word
-    for templates in _TEMPLATES
-    for template in templates
-    for word in re.findall(r"[a-z]+", re.sub(r"\{\w\}", "", template.lower()))
+    word for template in _TEMPLATES for word in re.findall(r"[a-z]+", re.sub(r"\{\w\}", "", template.lower()))
 ) | {"an", "the", "was", "were", "focal", "area", "areas", "lungs", "specifically", "free", "without", ".", "#"}
 _LIST_TOKENS = frozenset({"no", "or", "nor", "definite", "focal", "evidence", "of", ",", "#"})
 _PERCEPTION_TOKENS = frozenset(

@@ -1,211 +1,33 @@
-"""Sentence templates of the report grammar.
+"""Sentences of the report grammar, read from sentences.txt.
 
-{n} is the phrase of a finding, {a} the phrase with its article; {N} and {A} start with a capital.
+In a template, {n} is the phrase of a finding, {a} the phrase with its article; {N} and {A} start with a capital.
 """
 
 from __future__ import annotations
 
-PRESENT_TEMPLATES = (
-    "There is {a}.",
-    "{A} is seen.",
-    "{A} is noted.",
-    "{A} is present.",
-    "{N}.",
-    "Findings are consistent with {n}.",
-    "{A} is identified.",
-    "There is evidence of {n}.",
-    "{A} is again noted.",
-    "Note made of {a}.",
-    "The study demonstrates {a}.",
-    "{A} can be seen.",
-    "Again seen is {a}.",
-    "{N} is demonstrated.",
-    "{A} is visualized.",
-    "{A} is evident.",
-    "{A} is apparent.",
-    "{N} noted.",
-    "Findings compatible with {n}.",
-    "Radiograph shows {a}.",
-    "Evidence of {n}.",
-    "Redemonstrated is {a}.",
-    "There is radiographic evidence of {n}.",
-)
-DEVICE_TEMPLATES = (
-    "There is {a}.",
-    "{A} is seen.",
-    "{A} is noted.",
-    "{A} is present.",
-    "{A} is in place.",
-    "{A} remains in place.",
-    "{A} is again seen.",
-    "{N}.",
-    "{A} is identified.",
-    "Present is {a}.",
-    "Again seen is {a}.",
-    "{A} is visualized.",
-    "Note made of {a}.",
-    "Support devices include {a}.",
-)
-UNCERTAIN_TEMPLATES = (
-    "Possible {n}.",
-    "{A} cannot be excluded.",
-    "Findings may represent {n}.",
-    "Questionable {n}.",
-    "Findings are concerning for {n}.",
-    "Probable {n}.",
-    "There may be {a}.",
-    "{A} is suspected.",
-    "Appearance suggests {n}.",
-    "This could reflect {n} in the appropriate clinical setting.",
-    "{A} is not excluded.",
-    "Likely {n}.",
-    "Suspicious for {n}.",
-    "{A} may be present.",
-    "{A} is possible.",
-    "Findings suggestive of {n}.",
-    "{A} cannot be entirely excluded.",
-    "{A} is difficult to exclude.",
-)
-CHANGE_TEMPLATES = {
-    "new": (
-        "New {n}.",
-        "There is a new {n}.",
-        "Interval development of {n}.",
-        "{A} is new since the prior study.",
-        "Since the prior exam, new {n} has appeared.",
-        "{N} is newly seen.",
-        "{A} has developed in the interval.",
-        "Interval appearance of {n}.",
-        "{A} is new from prior.",
-        "New since the prior radiograph is {a}.",
-    ),
-    "worse": (
-        "Worsening {n}.",
-        "Interval increase in {n}.",
-        "{A} has increased since the prior study.",
-        "{A} has worsened compared to the previous examination.",
-        "{N} is more prominent than before.",
-        "There has been interval progression of {n}.",
-        "As compared to the prior radiograph, {n} has increased.",
-        "Increasing {n}.",
-        "There is interval worsening of {n}.",
-        "{A} has progressed.",
-        "{A} is worse than on the prior study.",
-        "{A} is increased from prior.",
-    ),
-    "better": (
-        "Improving {n}.",
-        "Interval decrease in {n}.",
-        "{A} has decreased since the prior study.",
-        "{A} has improved compared to the previous examination.",
-        "There has been interval improvement of {n}.",
-        "As compared to the prior radiograph, {n} has decreased.",
-        "Decreasing {n}.",
-        "{N} is less prominent than before.",
-        "Partial clearing of {n}.",
-        "{A} is improved from prior.",
-        "{A} is decreased from prior.",
-        "Interval improvement in {n}.",
-    ),
-    "stable": (
-        "Unchanged {n}.",
-        "Stable {n}.",
-        "{A} is unchanged.",
-        "{A} is stable compared to the prior exam.",
-        "{A} persists without significant change.",
-        "Persistent {n}.",
-        "No significant change in {n}.",
-        "As compared to the previous radiograph, {n} is unchanged.",
-        "{N} is similar to prior.",
-        "{A} remains unchanged.",
-        "{A} is not significantly changed.",
-        "{A} is again seen and is unchanged.",
-        "No interval change in {n}.",
-        "{A} is stable since the prior exam.",
-    ),
-    "resolved": (
-        "{N} has resolved.",
-        "Interval resolution of {n}.",
-        "Previously seen {n} is no longer visualized.",
-        "{N} is no longer seen.",
-        "{N} has cleared in the interval.",
-        "{N} is no longer present.",
-        "There has been resolution of {n}.",
-    ),
-}
-DEVICE_CHANGE_TEMPLATES = {
-    "new": (
-        "Interval placement of {n}.",
-        "New {n}.",
-        "There is a new {n}.",
-        "{A} has been placed.",
-        "{A} is new since the prior study.",
-    ),
-    "stable": (
-        "{A} is unchanged.",
-        "{A} is unchanged in position.",
-        "Stable position of {n}.",
-        "Unchanged position of {n}.",
-        "Unchanged {n}.",
-        "{A} remains in unchanged position.",
-        "{A} is stable compared to the prior exam.",
-    ),
-    "resolved": ("{A} has been removed.", "Interval removal of {n}.", "{N} is no longer seen."),
-}
-ABSENT_TEMPLATES = (
-    "No {n}.",
-    "There is no {n}.",
-    "No evidence of {n}.",
-    "There is no evidence of {n}.",
-    "Negative for {n}.",
-    "No {n} is seen.",
-    "No {n} is identified.",
-    "There is no definite {n}.",
-    "No visible {n}.",
-    "No appreciable {n}.",
-    "No radiographic evidence of {n}.",
-    "The chest is negative for {n}.",
-    "There is no convincing {n}.",
-    "No {n} is appreciated.",
-    "No {n} is visualized.",
-    "There is no sign of {n}.",
-)
-UNCHANGED_DEVICE_STATEMENTS = (
-    "Tubes and lines are unchanged in position.",
-    "Support devices are in stable position.",
-    "Lines and tubes remain in standard position.",
-)
+from radreward.text.section_files import read_sections
+
+_SECTIONS = read_sections("sentences.txt")
+
+
+def _by_findings(prefix: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the sections whose title is a prefix and keys of findings, by these keys."""
+    return {tuple(title.split()[1:]): lines for title, lines in _SECTIONS.items() if title.split()[0] == prefix}
+
+
+PRESENT_TEMPLATES = _SECTIONS["present"]
+DEVICE_TEMPLATES = _SECTIONS["device present"]
+UNCERTAIN_TEMPLATES = _SECTIONS["uncertain"]
+ABSENT_TEMPLATES = _SECTIONS["absent"]
+CHANGE_TEMPLATES = {change: _SECTIONS[change] for change in ("new", "worse", "better", "stable", "resolved")}
+DEVICE_CHANGE_TEMPLATES = {change: _SECTIONS[f"device {change}"] for change in ("new", "stable", "resolved")}
+NORMAL_STATEMENTS = _by_findings("normal")
+"""Statements that negate findings without naming them, by these findings."""
+UNCHANGED_STATEMENTS = _by_findings("unchanged")
+"""Statements about the body parts of `NORMAL_STATEMENTS` that state no finding, neither present nor absent."""
+UNCHANGED_DEVICE_STATEMENTS = _SECTIONS["devices unchanged"]
 """Used only if every device is unchanged."""
-FILLER_SENTENCES = (
-    "AP portable view of the chest.",
-    "PA and lateral views of the chest were obtained.",
-    "Frontal and lateral views of the chest.",
-    "Single frontal view of the chest.",
-    "The patient is rotated.",
-    "Clinical correlation is recommended.",
-    "Recommend follow up radiographs.",
-    "These results were discussed with Dr. ___ by telephone.",
-    "The study is limited by patient positioning.",
-    "CT is suggested for further evaluation.",
-    "Findings were communicated to the clinical team.",
-    "Followup to clearing is advised.",
-    "The remainder of the examination is unremarkable.",
-    "Technique is limited by body habitus.",
-    "Comparison is made to the study of ___.",
-    "Single portable view.",
-    "Dr. ___ was notified at the time of interpretation.",
-    "Please see the separate CT report.",
-)
-CLINICAL_HISTORIES = (
-    *("Shortness of breath.", "Chest pain.", "Fever and cough.", "Line placement.", "Preoperative evaluation."),
-    *("Status post fall.", "Hypoxia.", "History of heart failure.", "Follow up of a known lesion."),
-    *("Altered mental status.", "Status post intubation.", "Abdominal pain.", "Weight loss and night sweats."),
-    *("Trauma.", "History of breast cancer.", "Dialysis patient with dyspnea.", "Postoperative day two."),
-)
-PRIOR_STUDIES = (
-    "None.",
-    "Prior radiograph from ___.",
-    "Chest radiograph of one day earlier.",
-    "CT of the chest from ___.",
-    "___.",
-)
+ALL_CLEAR_STATEMENTS = _SECTIONS["all clear"]
+FILLER_SENTENCES = _SECTIONS["filler"]
+CLINICAL_HISTORIES = _SECTIONS["clinical history"]
+PRIOR_STUDIES = _SECTIONS["prior study"]

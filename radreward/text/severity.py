@@ -43,7 +43,7 @@ SEVERITY_OF_PHRASE: dict[str, str] = {
     "huge": "severe",
     "borderline": "mild",
 }
-"""The level of each phrase that the sentence parser knows."""
+"""The level of each phrase of the sentence parser."""
 
 _SEVERITY_OF_WORD = {
     word: severity

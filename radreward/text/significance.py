@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from importlib import resources
 
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
 from radreward.text.lexicon import head_word
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.section_files import read_sections
 from radreward.text.sentence_parser import sentence_facts
 
-SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
+_SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
 """Weight of a finding by its level."""
-ELDERLY_AGE = 65
+_ELDERLY_AGE = 65
 """Age in years from which age-related changes are expected."""
-SMALL_CHILD_AGE = 5
+_SMALL_CHILD_AGE = 5
 """Age in years below which a fracture is urgent."""
 _TRAUMA = re.compile(r"\b(?:trauma\w*|falls?|fell|mvc|mva|accident|injury|assault|blunt)\b", re.IGNORECASE)
 _PROCEDURE = re.compile(
@@ -53,8 +53,8 @@ def significance_level(fact: Fact, age: float | None = None, indication: str | N
     names, text = ancestors(fact.finding), indication or ""
     if age is not None and fact.finding in _findings("age"):
         is_asked = any(fact.finding in ancestors(asked.finding) for asked in sentence_facts(text))
-        level = "benign" if age >= ELDERLY_AGE and not is_asked else "not actionable"
-    if age is not None and age < SMALL_CHILD_AGE and fact.finding in _findings("children"):
+        level = "benign" if age >= _ELDERLY_AGE and not is_asked else "not actionable"
+    if age is not None and age < _SMALL_CHILD_AGE and fact.finding in _findings("children"):
         return "urgent"
     if _is_explained(fact, text):
         level = URGENCIES[min(URGENCIES.index(level) + 1, len(URGENCIES) - 1)]
@@ -69,7 +69,7 @@ def significance_weight(fact: Fact, age: float | None = None, indication: str | 
     >>> significance_weight(Fact("pneumothorax")), significance_weight(Fact("degenerative"))
     (1.0, 0.0)
     """
-    return SIGNIFICANCE_WEIGHTS[significance_level(fact, age, indication)]
+    return _SIGNIFICANCE_WEIGHTS[significance_level(fact, age, indication)]
 
 
 @lru_cache(50_000)
@@ -80,7 +80,7 @@ def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
     (1.0, 0.0, 0.25)
     """
     weights = [significance_weight(fact, *context) for fact in sentence_facts(phrase) if fact.positive]
-    return max(weights, default=SIGNIFICANCE_WEIGHTS["not actionable"])
+    return max(weights, default=_SIGNIFICANCE_WEIGHTS["not actionable"])
 
 
 def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT) -> dict[str, float]:
@@ -142,13 +142,10 @@ def _findings(section: str) -> frozenset[str]:
 
 @lru_cache(1)
 def _sections() -> dict[str, tuple[tuple[str, ...], ...]]:
-    text = resources.files("radreward.text").joinpath("significance.txt").read_text(encoding="utf-8")
-    sections: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
-        title, *lines = block.splitlines()
-        rows = (tuple(part.strip() for part in line.split("|")) for line in lines if line)
-        sections[title.partition(":")[0]] = tuple(rows)
-    return sections
+    return {
+        title: tuple(tuple(part.strip() for part in line.split("|")) for line in lines)
+        for title, lines in read_sections("significance.txt").items()
+    }
 
 
 def _lines(section: str) -> tuple[tuple[str, ...], ...]:

@@ -1,15 +1,19 @@
-"""The wording in which small encoders read reports: what may be a finding, sizes in mm, abbreviations written out."""
+"""Reports as small encoders read them: possible findings only, sizes in mm, abbreviations written out."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from radreward.text.finding_statements import may_report_finding
+from radreward.text.entities import FINDING_TYPES, rule_entities
+from radreward.text.lexicon import LexicalPhrase, find_phrases
+from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.sentence_splitter import sentence_spans
+from radreward.text.severity import first_severity
 
 ABBREVIATIONS = {
     "RLL": "right lower lobe",
@@ -37,10 +41,17 @@ _PATTERN = re.compile(
     rf"|(?<!\w)(?P<word>(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z])(?! spine))"
 )
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
+_DENIALS = frozenset(f"Non-{name}" for name in FINDING_TYPES)
+_LINK = re.compile(r"[,;/]|\b(?:or|nor|and|no|without|with|of|to|for|in|on|as|by|than)\b", re.IGNORECASE)
+"""Signs and words that join two names in a list or a phrase."""
+_LIST_GOES_ON = re.compile(r"(?:(?!\b(?:no|without)\b).)*\b(?:or|nor)\b", re.IGNORECASE | re.DOTALL)
+"""An "or" before the next denial."""
+_SIDE = re.compile(r"\b(?:left|right|bilateral)\b", re.IGNORECASE)
+_POSITIVE = re.compile(r"\bpositive for\b", re.IGNORECASE)
 
 
 class StandardWording(NamedTuple):
-    """A text in standard wording, and where each part of it comes from."""
+    """A text in standard wording, with the origin of each part."""
 
     text: str
     parts: list[tuple[int, int]]
@@ -57,16 +68,16 @@ class StandardWording(NamedTuple):
         return self._origin(start, 0), self._origin(max(start, end - 1), 1)
 
     def _origin(self, position: int, side: int) -> int:
-        """Return where the original of a character starts (side 0) or ends (side 1)."""
+        """Return where the original of a character starts (side 0) or ends (side 1); every second part is replaced."""
         number = bisect_right(self.starts, position) - 1
-        part, is_replaced = self.parts[number], number % 2
-        return part[side] if is_replaced else part[0] + position - self.starts[number] + side
+        part = self.parts[number]
+        return part[side] if number % 2 else part[0] + position - self.starts[number] + side
 
 
 def standard_wording(text: str) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
-    What is normal counts neither as right nor as wrong, see `may_report_finding`. Encoders compare words, not
+    Normal statements count neither as right nor as wrong, see `may_report_finding`. Encoders compare words, not
     quantities: "1.2 cm" and "12 mm" have no number in common.
 
     >>> standard_wording("The heart is normal. A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
@@ -99,3 +110,52 @@ def _replacement(match: re.Match[str]) -> str:
         return _LONG_FORMS[word.lower()] + " " * is_joined
     factor = 10 if match["unit"].lower() == "cm" else 1
     return re.sub(_NUMBER, lambda number: f"{round(factor * float(number[0]), 2):g}", match["sizes"]) + " mm"
+
+
+@lru_cache(20_000)
+def may_report_finding(statement: str) -> bool:
+    """Return False for a statement that only denies findings, or calls body parts normal or unchanged.
+
+    Such a statement neither matches a finding nor is an error: a candidate that denies a finding of the reference has
+    missed it, and a candidate may deny findings that the reference does not mention. These statements may report a
+    finding:
+
+    - statements of unknown words, about devices, or about findings that have resolved;
+    - statements in which a negation may end without a comma or an "or";
+    - statements that are too long to be one sentence.
+
+    >>> [may_report_finding(text) for text in ("Lungs clear without focal infiltrate.", "Clear lungs. Small effusion.")]
+    [False, True]
+    >>> [may_report_finding(text) for text in ("The effusion has resolved.", "no effusion mild edema")]
+    [True, True]
+    """
+    if len(statement) > MAX_SENTENCE_CHARS:
+        return True
+    parsed = parse_sentence(statement)
+    if any(fact.positive or fact.change == "resolved" for fact in parsed.facts):
+        return True
+    if parsed.is_complete:
+        return False
+    types = {entity.type for entity in rule_entities(statement)}
+    if types & FINDING_TYPES or not types & _DENIALS:
+        return True
+    phrases = find_phrases(statement)
+    names = [phrase for phrase in phrases if phrase.kind in ("finding", "generic", "abnormal")]
+    return (
+        any(phrase.kind == "device" for phrase in phrases)
+        or bool(_POSITIVE.search(statement))
+        or _has_unclear_negation(statement, names)
+    )
+
+
+def _has_unclear_negation(statement: str, names: Sequence[LexicalPhrase]) -> bool:
+    """Return True if a name follows another without a link, or only after a comma and with a severity or side."""
+    for first, second in pairwise(names):
+        gap = statement[first.end : second.start]
+        if not _LINK.search(gap):
+            return True
+        detailed = statement[second.start : second.end]
+        states_detail = bool(first_severity(detailed) or _SIDE.search(detailed))
+        if gap.strip() == "," and states_detail and not _LIST_GOES_ON.match(statement, second.end):
+            return True
+    return False

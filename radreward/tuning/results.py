@@ -1,8 +1,8 @@
-"""Results of a study: table of trials, best settings, CSV, parameter importances and plots."""
+"""Results of a study: table of trials, best settings, CSV and parameter importances."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import platform
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +14,9 @@ from rich.table import Table
 
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
-from radreward.io.atomic import atomic_file, write_text_file
-from radreward.io.tables import csv_cell
-from radreward.tuning.heartbeat import FOLDER_ATTR, WORKER_ATTR, worker_id
-from radreward.tuning.plots import write_study_plots
+from radreward.io.atomic import write_text_file
+from radreward.io.tables import write_csv
+from radreward.tuning.retries import FOLDER_ATTR, HOST_ATTR, REASON_ATTR, last_attempts, trial_index
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import STATE_NAMES, TrialRunner
@@ -29,17 +28,15 @@ class StudyResults(NamedTuple):
     best: Path
     trials: Path
     importances: Path
-    page: Path
-    plots: Path
 
 
 def best_model_location(study: Study) -> str:
     """Return the model folder of the best trial; names the host if it is on another machine."""
-    best = study.best_trial
-    folder, host = Path(best.user_attrs[FOLDER_ATTR]), best.user_attrs[WORKER_ATTR]["host"]
-    if host != worker_id()["host"]:
-        return f"{folder / 'model'} of {host}"
-    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder) + "/model"
+    attributes = study.best_trial.user_attrs
+    model = Path(attributes[FOLDER_ATTR], "model")
+    if attributes[HOST_ATTR] != platform.node():
+        return f"{model} of {attributes[HOST_ATTR]}"
+    return str(model.relative_to(Path.cwd()) if model.is_relative_to(Path.cwd()) else model)
 
 
 def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, folder: Path) -> StudyResults:
@@ -48,39 +45,33 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
     Raises:
         InputError: If no trial is complete; gives the reason of the first failure.
     """
-    trials = study.get_trials(deepcopy=False)
-    complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
-    results = StudyResults(
-        best=folder / "best.yaml",
-        trials=folder / "trials.csv",
-        importances=folder / "importances.json",
-        page=folder / "plots.html",
-        plots=folder / "plots",
-    )
-    rows = [_trial_row(trial, config) for trial in trials]
-    with atomic_file(results.trials) as new:
-        pd.DataFrame(rows, dtype=object).map(csv_cell).to_csv(new, index=False)
-    if not complete:
-        reasons = [_failure_reason(trial) for trial in trials if trial.state == TrialState.FAIL]
-        if reasons:
-            raise InputError(
-                f"study {study.study_name}: none of {len(trials)} trials is complete; the first failed: {reasons[0]}"
-            )
-        raise InputError(f"study {study.study_name}: no trial is complete yet; other workers run {len(trials)}.")
+    results = StudyResults(folder / "best.yaml", folder / "trials.csv", folder / "importances.json")
+    rows = _trial_rows(study, config)
+    write_csv(results.trials, pd.DataFrame(rows, dtype=object))
+    num_complete = sum(row["state"] == STATE_NAMES[TrialState.COMPLETE] for row in rows)
+    if not num_complete:
+        raise _no_complete_trial(study, rows)
     best = study.best_trial
     header = (
-        f"# Best of {len(complete)} complete trials of the study {study.study_name}: trial {best.number}, "
+        f"# Best of {num_complete} complete trials of the study {study.study_name}: trial {trial_index(study, best)}, "
         f"{config.metric} {best.value:.6g}.\n# radreward fit --config {results.best}\n"
     )
     settings = runner.dump_config(config.base, [*config.overrides_for(best.params), f"run_dir={folder / 'best'}"])
     write_text_file(results.best, header + settings)
-    importances = parameter_importances(study)
-    write_json(results.importances, importances)
-    write_study_plots(study, config.metric, list(importances), results.page, results.plots)
+    write_json(results.importances, _parameter_importances(study))
     return results
 
 
-def parameter_importances(study: Study) -> Mapping[str, float]:
+def _no_complete_trial(study: Study, rows: list[dict[str, Any]]) -> InputError:
+    reasons = [row["reason"] for row in rows if row["state"] == STATE_NAMES[TrialState.FAIL]]
+    if reasons:
+        return InputError(
+            f"study {study.study_name}: none of {len(rows)} trials is complete; the first failed: {reasons[0]}"
+        )
+    return InputError(f"study {study.study_name}: no trial is complete yet; other workers run {len(rows)}.")
+
+
+def _parameter_importances(study: Study) -> dict[str, float]:
     """Return the shares of the parameters in what separates good trials from others (PED-ANOVA), largest first.
 
     Conditional parameters count where they are active. Empty if all complete trials have the same value.
@@ -89,24 +80,12 @@ def parameter_importances(study: Study) -> Mapping[str, float]:
     if len({trial.value for trial in complete}) < 2:
         return {}
     importances = get_param_importances(study)
-    return {
-        name: round(float(importances[name]), 6) for name in sorted(importances, key=lambda name: -importances[name])
-    }
-
-
-def sorted_trials(study: Study, config: StudyConfig) -> list[FrozenTrial]:
-    """Return all trials, best first; trials without a value are last."""
-    sign = -1 if config.direction == "maximize" else 1
-    order = [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING]
-    return sorted(
-        study.get_trials(deepcopy=False),
-        key=lambda trial: (order.index(trial.state), sign * trial.value if trial.value is not None else 0.0),
-    )
+    return {name: round(float(importances[name]), 6) for name in sorted(importances, key=lambda n: -importances[n])}
 
 
 def trial_table(study: Study, config: StudyConfig) -> Table:
     """Return a table of all trials, best first; of many parameters, only the first ones."""
-    rows = [_trial_row(trial, config) for trial in sorted_trials(study, config)]
+    rows = sorted(_trial_rows(study, config), key=lambda row: _rank(row, config))
     table = Table(title=f"Study {study.study_name}: {config.metric} of {len(rows)} trials")
     shown = config.space.parameters[:MAX_SHOWN_PARAMETERS]
     names = ["trial", config.metric, "state", *(parameter.name for parameter in shown)]
@@ -118,19 +97,27 @@ def trial_table(study: Study, config: StudyConfig) -> Table:
     return table
 
 
-def _trial_row(trial: FrozenTrial, config: StudyConfig) -> dict[str, Any]:
+def _rank(row: dict[str, Any], config: StudyConfig) -> tuple[int, float]:
+    """Return a sort key: complete trials are first, and better ones before others."""
+    sign = -1 if config.direction == "maximize" else 1
+    value = row[config.metric]
+    return list(STATE_NAMES.values()).index(row["state"]), 0.0 if value is None else sign * value
+
+
+def _trial_rows(study: Study, config: StudyConfig) -> list[dict[str, Any]]:
+    """Return one row per trial, of its last attempt."""
+    return [_trial_row(index, trial, config) for index, trial in enumerate(last_attempts(study).values())]
+
+
+def _trial_row(index: int, trial: FrozenTrial, config: StudyConfig) -> dict[str, Any]:
     return {
-        "trial": trial.number,
+        "trial": index,
         config.metric: trial.value,
         "state": STATE_NAMES[trial.state],
         **{parameter.name: trial.params.get(parameter.name) for parameter in config.space.parameters},
         "seconds": None if trial.duration is None else round(trial.duration.total_seconds(), 2),
-        "reason": _failure_reason(trial),
+        "reason": str(trial.user_attrs.get(REASON_ATTR, "")),
     }
-
-
-def _failure_reason(trial: FrozenTrial) -> str:
-    return str(trial.user_attrs.get("reason", ""))
 
 
 def _format_cell(value: Any) -> str:

@@ -31,12 +31,13 @@ from radreward.errors import InputError
 ParameterValue = str | int | float | bool | None
 """A value as Optuna stores it: a list or mapping as JSON, a variant by its name."""
 
-Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
+_Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
 MAX_SHOWN_PARAMETERS = 8
 """Maximum number of parameters in a line, a table of the terminal or a plot; files have all of them."""
-_RANGE_KEYS, _COMMON_KEYS = {"low", "high", "step", "log"}, {"active_if"}
-_KEY_SETS = (_RANGE_KEYS, {"choices"}, {"variants"})
+
+_Overrides = Callable[[ParameterValue], Mapping[str, Any]]
+_Parser = Callable[[str, Mapping[str, Any]], tuple[_Distribution, _Overrides]]
 
 
 class SearchParameter(NamedTuple):
@@ -44,14 +45,14 @@ class SearchParameter(NamedTuple):
 
     Attributes:
         name: Dotted key of `fit`, or name of a set of variants.
-        distribution: Distribution of its values.
+        distribution: _Distribution of its values.
         overrides: Maps a value to the settings it changes, by dotted key.
         active_if: Values of earlier parameters that activate this one.
     """
 
     name: str
-    distribution: Distribution
-    overrides: Callable[[ParameterValue], Mapping[str, Any]]
+    distribution: _Distribution
+    overrides: _Overrides
     active_if: Mapping[str, Sequence[ParameterValue]]
 
     def is_active(self, values: Mapping[str, ParameterValue]) -> bool:
@@ -115,10 +116,11 @@ class SearchSpace:
 
     def overrides(self, values: Mapping[str, ParameterValue]) -> dict[str, Any]:
         """Return the settings of these values by dotted key; later parameters win."""
-        by_name = {parameter.name: parameter for parameter in self.parameters}
-        return {
-            key: setting for name, value in values.items() for key, setting in by_name[name].overrides(value).items()
-        }
+        settings: dict[str, Any] = {}
+        for parameter in self.parameters:
+            if parameter.name in values:
+                settings |= parameter.overrides(values[parameter.name])
+        return settings
 
     def grid(self) -> list[dict[str, ParameterValue]]:
         """Return all combinations; the first parameter varies slowest.
@@ -173,7 +175,7 @@ class SearchSpace:
             yield from self._combinations(values, rest[1:])
 
 
-def _extreme_values(distribution: Distribution) -> list[ParameterValue]:
+def _extreme_values(distribution: _Distribution) -> list[ParameterValue]:
     if isinstance(distribution, CategoricalDistribution):
         return list(distribution.choices)
     return [distribution.low, distribution.high]
@@ -185,99 +187,116 @@ def _suggest(trial: BaseTrial, parameter: SearchParameter) -> ParameterValue:
         choice: ParameterValue = trial.suggest_categorical(name, distribution.choices)
         return choice
     if isinstance(distribution, IntDistribution):
-        return trial.suggest_int(
-            name, distribution.low, distribution.high, step=distribution.step, log=distribution.log
-        )
+        low, high, step = distribution.low, distribution.high, distribution.step
+        return trial.suggest_int(name, low, high, step=step, log=distribution.log)
     return trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
 
 
 def _parse_parameter(name: str, entry: Any, earlier: Mapping[str, SearchParameter]) -> SearchParameter:
-    def error(text: str) -> InputError:
-        return InputError(f"space: {name}: {text}")
+    try:
+        if not isinstance(entry, Mapping):
+            raise InputError(f"Expected low and high, or choices, or variants, but got {entry!r}.")
+        parse = _parser_of(entry)
+        active_if = _parse_condition(entry.get("active_if", {}), earlier)
+        distribution, overrides = parse(name, entry)
+    except InputError as error:
+        raise InputError(f"space: {name}: {error}") from error
+    return SearchParameter(name, distribution, overrides, active_if)
 
-    if not isinstance(entry, Mapping):
-        raise error(f"Expected low and high, or choices, or variants, but got {entry!r}.")
-    key_sets = [keys for keys in _KEY_SETS if keys & set(entry)]
-    if len(key_sets) != 1:
-        raise error("Expected one of: low and high; choices; variants.")
-    if unknown := sorted(set(map(str, entry)) - key_sets[0] - _COMMON_KEYS):
-        raise error(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(key_sets[0] | _COMMON_KEYS))}.")
-    active_if = _parse_condition(entry.get("active_if", {}), earlier, error)
-    if "choices" in entry:
-        choices = entry["choices"]
-        if not isinstance(choices, list) or not choices:
-            raise error(f"Expected `choices` to be a list but got {choices!r}.")
-        by_value = {_to_parameter_value(choice): choice for choice in choices}
-        if len(by_value) < len(choices):
-            raise error("Expected `choices` to differ.")
-        distribution = CategoricalDistribution(list(by_value))
-        return SearchParameter(name, distribution, lambda value: {name: by_value[value]}, active_if)
-    if "variants" in entry:
-        variants = entry["variants"]
-        if not isinstance(variants, Mapping) or not variants:
-            raise error("Expected `variants` to be names, each with settings of `fit` by dotted key.")
-        for variant, settings in variants.items():
-            if not isinstance(settings, Mapping):
-                raise error(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
-        by_name: dict[ParameterValue, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
-        return SearchParameter(name, CategoricalDistribution(list(by_name)), lambda value: by_name[value], active_if)
-    return SearchParameter(name, _parse_range(entry, error), lambda value: {name: value}, active_if)
+
+def _parser_of(entry: Mapping[str, Any]) -> _Parser:
+    parsers = [(keys | {"active_if"}, parse) for keys, parse in _PARSERS if keys & set(entry)]
+    if len(parsers) != 1:
+        raise InputError("Expected one of: low and high; choices; variants.")
+    [(keys, parse)] = parsers
+    if unknown := sorted(set(map(str, entry)) - keys):
+        raise InputError(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(keys))}.")
+    return parse
+
+
+def _parse_choices(name: str, entry: Mapping[str, Any]) -> tuple[_Distribution, _Overrides]:
+    choices = entry["choices"]
+    if not isinstance(choices, list) or not choices:
+        raise InputError(f"Expected `choices` to be a list but got {choices!r}.")
+    by_value = {_to_parameter_value(choice): choice for choice in choices}
+    if len(by_value) < len(choices):
+        raise InputError("Expected `choices` to differ.")
+    return CategoricalDistribution(list(by_value)), lambda value: {name: by_value[value]}
+
+
+def _parse_variants(name: str, entry: Mapping[str, Any]) -> tuple[_Distribution, _Overrides]:
+    variants = entry["variants"]
+    if not isinstance(variants, Mapping) or not variants:
+        raise InputError("Expected `variants` to be names, each with settings of `fit` by dotted key.")
+    for variant, settings in variants.items():
+        if not isinstance(settings, Mapping):
+            raise InputError(f"variant {variant!r}: Expected settings of `fit` by dotted key but got {settings!r}.")
+    by_name: dict[ParameterValue, Mapping[str, Any]] = {str(key): value for key, value in variants.items()}
+    return CategoricalDistribution(list(by_name)), lambda value: by_name[value]
+
+
+def _parse_range(name: str, entry: Mapping[str, Any]) -> tuple[_Distribution, _Overrides]:
+    low, high = _number(entry, "low"), _number(entry, "high")
+    step = _number(entry, "step") if "step" in entry else None
+    log = entry.get("log", False)
+    if not isinstance(log, bool):
+        raise InputError(f"Expected `log` to be true or false but got {log!r}.")
+    if low > high:
+        raise InputError(f"Expected `low` to be <= `high` but got {low} and {high}.")
+    if step is not None and step <= 0:
+        raise InputError(f"Expected `step` to be > 0 but got {step}.")
+    if log and low <= 0:
+        raise InputError(f"Expected `low` to be > 0 on a logarithmic scale but got {low}.")
+    if log and step is not None:
+        raise InputError("Expected `step` or `log` but got both.")
+    if step is not None and not math.isclose((high - low) / step, round((high - low) / step), abs_tol=1e-6):
+        raise InputError(f"Expected `high` - `low` to be a multiple of `step` but got {low}, {high} and {step}.")
+    distribution: _Distribution = FloatDistribution(float(low), float(high), log=log, step=step)
+    if all(isinstance(value, int) for value in (low, high, step or 1)):
+        distribution = IntDistribution(int(low), int(high), log=log, step=int(step or 1))
+    return distribution, lambda value: {name: value}
+
+
+_PARSERS: tuple[tuple[set[str], _Parser], ...] = (
+    ({"low", "high", "step", "log"}, _parse_range),
+    ({"choices"}, _parse_choices),
+    ({"variants"}, _parse_variants),
+)
+"""Keys of an entry, besides `active_if`, and the function that parses it."""
+
+
+def _number(entry: Mapping[str, Any], key: str) -> float:
+    if key not in entry:
+        raise InputError(f"Expected `low` and `high` but `{key}` is missing.")
+    value = entry[key]
+    if isinstance(value, str):  # YAML reads 1e-3 as text
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise InputError(f"Expected `{key}` to be a number but got {value!r}.") from error
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"Expected `{key}` to be a finite number but got {value!r}.")
+    return value
 
 
 def _to_parameter_value(value: Any) -> ParameterValue:
     return value if value is None or isinstance(value, str | int | float) else json.dumps(value)
 
 
-def _parse_condition(
-    entry: Any, earlier: Mapping[str, SearchParameter], error: Callable[[str], InputError]
-) -> dict[str, Sequence[ParameterValue]]:
+def _parse_condition(entry: Any, earlier: Mapping[str, SearchParameter]) -> dict[str, Sequence[ParameterValue]]:
     if not isinstance(entry, Mapping):
-        raise error(f"Expected `active_if` to map names of parameters to values but got {entry!r}.")
+        raise InputError(f"Expected `active_if` to map names of parameters to values but got {entry!r}.")
     condition: dict[str, Sequence[ParameterValue]] = {}
     for name, wanted in entry.items():
         if name not in earlier:
-            raise error(f"Expected `active_if` to name an earlier parameter but got {name!r}.")
+            raise InputError(f"Expected `active_if` to name an earlier parameter but got {name!r}.")
         distribution = earlier[name].distribution
         if not isinstance(distribution, CategoricalDistribution):
-            raise error(f"Expected `active_if` to name a parameter with choices or variants but got {name!r}.")
+            raise InputError(f"Expected `active_if` to name a parameter with choices or variants but got {name!r}.")
         values = [_to_parameter_value(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+        choices = list(distribution.choices)
         for value in values:
-            if value not in distribution.choices:
-                choices = list(distribution.choices)
-                raise error(f"Expected `active_if` to give {name} one of {choices} but got {value!r}.")
+            if value not in choices:
+                raise InputError(f"Expected `active_if` to give {name} one of {choices} but got {value!r}.")
         condition[name] = values
     return condition
-
-
-def _parse_range(entry: Mapping[str, Any], error: Callable[[str], InputError]) -> IntDistribution | FloatDistribution:
-    def number(key: str) -> float:
-        value = entry[key]
-        if isinstance(value, str):  # YAML reads 1e-3 as text
-            try:
-                value = float(value)
-            except ValueError as cause:
-                raise error(f"Expected `{key}` to be a number but got {value!r}.") from cause
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise error(f"Expected `{key}` to be a finite number but got {value!r}.")
-        return value
-
-    for key in ("low", "high"):
-        if key not in entry:
-            raise error(f"Expected `low` and `high` but `{key}` is missing.")
-    low, high = number("low"), number("high")
-    step, log = number("step") if "step" in entry else None, entry.get("log", False)
-    if not isinstance(log, bool):
-        raise error(f"Expected `log` to be true or false but got {log!r}.")
-    if low > high:
-        raise error(f"Expected `low` to be <= `high` but got {low} and {high}.")
-    if step is not None and step <= 0:
-        raise error(f"Expected `step` to be > 0 but got {step}.")
-    if log and low <= 0:
-        raise error(f"Expected `low` to be > 0 on a logarithmic scale but got {low}.")
-    if log and step is not None:
-        raise error("Expected `step` or `log` but got both.")
-    if step is not None and not math.isclose((high - low) / step, round((high - low) / step), abs_tol=1e-6):
-        raise error(f"Expected `high` - `low` to be a multiple of `step` but got {low}, {high} and {step}.")
-    if all(isinstance(value, int) for value in (low, high, 1 if step is None else step)):
-        return IntDistribution(int(low), int(high), log=log, step=1 if step is None else int(step))
-    return FloatDistribution(float(low), float(high), log=log, step=step)

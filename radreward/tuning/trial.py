@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import shutil
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch import Callback, LightningModule, Trainer
 from optuna.exceptions import TrialPruned
 from optuna.trial import Trial, TrialState
-from optuna_integration import PyTorchLightningPruningCallback
 
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
-from radreward.io.atomic import is_disk_error, write_text_file
+from radreward.io.atomic import delete_path, is_disk_error, write_text_file
+from radreward.io.outputs import folder_entries
 from radreward.modules.callbacks import RewardPlots
 from radreward.modules.checkpoints import load_checkpoint
 from radreward.modules.run_folder import RunFolder
@@ -70,10 +67,8 @@ class TrialResult(NamedTuple):
     reason: str | None
 
 
-class ReportValidations(PyTorchLightningPruningCallback):
+class ReportValidations(Callback):
     """Reports the metric at every validation, by step, and stops the trial if the pruner requires it.
-
-    (Optuna's callback counts epochs; a short run has a single epoch with many validations.)
 
     Args:
         trial: The trial.
@@ -81,13 +76,11 @@ class ReportValidations(PyTorchLightningPruningCallback):
     """
 
     def __init__(self, trial: Trial, metric: str) -> None:
-        super().__init__(trial, metric)
-        self.trial = trial
+        self.trial, self.metric = trial, metric
         self.values: dict[int, float] = _reported_values(trial)
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Prepare Optuna's callback, and turn off figures, which take longer than a short trial."""
-        super().on_fit_start(trainer, pl_module)
+        """Turn off figures, which take longer than a short trial."""
         for callback in trainer.callbacks:  # type: ignore[attr-defined]  # not declared by Lightning
             if isinstance(callback, RewardPlots):
                 callback.draws_figures = False
@@ -102,21 +95,25 @@ class ReportValidations(PyTorchLightningPruningCallback):
         step = trainer.global_step
         if trainer.sanity_checking or step in self.values:  # a resumed run repeats a validation
             return
-        if self.monitor not in trainer.callback_metrics:
+        if self.metric not in trainer.callback_metrics:
             logged = ", ".join(sorted(trainer.callback_metrics)) or "nothing"
-            raise StudyError(f"metric: {self.monitor!r} is never logged; logged are {logged}.")
-        self.values[step] = float(trainer.callback_metrics[self.monitor])
-        if step < trainer.estimated_stepping_batches:
-            at_step: Any = SimpleNamespace(current_epoch=step)  # the only attribute that Optuna's callback reads
-            super().on_validation_end(trainer, at_step)
-        else:  # never prune at the last step: all the cost is spent
-            self.trial.report(self.values[step], step)
+            raise StudyError(f"metric: {self.metric!r} is never logged; logged are {logged}.")
+        self.values[step] = float(trainer.callback_metrics[self.metric])
+        self.trial.report(self.values[step], step)
+        is_last = step >= trainer.estimated_stepping_batches  # all the cost is spent
+        if not is_last and self.trial.should_prune():
+            raise TrialPruned(f"worse than the median at step {step}")
 
 
 def run_trial(
-    config: StudyConfig, runner: TrialRunner, trial: Trial, values: Mapping[str, ParameterValue], folder: Path
+    config: StudyConfig,
+    runner: TrialRunner,
+    trial: Trial,
+    index: int,
+    values: Mapping[str, ParameterValue],
+    folder: Path,
 ) -> TrialResult:
-    """Train with the settings of a trial; resume the run if another worker started it in the folder.
+    """Train with the settings of a trial, and write `trial.json`; resume the run if its folder has a checkpoint.
 
     The value is the best over all validations, since `fit` keeps the weights of the best one.
 
@@ -124,47 +121,42 @@ def run_trial(
         StudyError: If every other trial would fail with the same error.
         KeyboardInterrupt: If interrupted.
     """
-    overrides, run, start = config.overrides_for(values), RunFolder(folder), time.monotonic()
-    resume = run.last.is_file()
-    if folder.exists() and not resume:
-        shutil.rmtree(folder)
-    study_error: StudyError | None = None
+    start, study_error = time.monotonic(), None
     try:
-        result = _train(config, runner, trial, [*overrides, f"run_dir={folder}"], run, resume)
+        result = _train(config, runner, trial, config.overrides_for(values), RunFolder(folder))
     except StudyError as error:
-        study_error, result = error, TrialResult(TrialState.FAIL, None, str(error))
+        study_error = error
+        result = TrialResult(TrialState.FAIL, None, str(error))
     except Exception as error:  # recorded; other values may succeed
         if is_disk_error(error):  # no value would: the trial is resumed when the study is
             raise
-        folder.mkdir(parents=True, exist_ok=True)
         write_text_file(folder / "error.txt", traceback.format_exc())
-        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-        result = TrialResult(TrialState.FAIL, None, f"{kind}{' '.join(str(error).split())}")
+        result = TrialResult(TrialState.FAIL, None, _reason(error))
     record = {
         "study": trial.study.study_name,
-        "number": trial.number,
+        "number": index,
         "params": dict(values),
-        "settings": overrides,
+        "settings": config.overrides_for(values),
         "state": STATE_NAMES[result.state],
         "value": result.value,
         "reason": result.reason,
         "seconds": round(time.monotonic() - start, 3),
     }
-    folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "trial.json", record)
     if study_error is not None:
         raise study_error
-    gc.collect()  # trainer and module form a cycle; without this, two models would be in memory
     return result
 
 
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
+
+
 def _train(
-    config: StudyConfig, runner: TrialRunner, trial: Trial, overrides: Sequence[str], run: RunFolder, resume: bool
+    config: StudyConfig, runner: TrialRunner, trial: Trial, overrides: Sequence[str], run: RunFolder
 ) -> TrialResult:
-    training = runner.build(config.base, [*overrides, f"ckpt_path={'last' if resume else 'null'}"])
-    if resume and _missed_validation(training.trainer, run.last, _reported_values(trial)):
-        shutil.rmtree(run.folder)
-        training = runner.build(config.base, [*overrides, "ckpt_path=null"])
+    training = _build_run(config, runner, trial, overrides, run)
     if training.trainer.world_size > 1:
         raise StudyError(
             "trainer: Expected one process per trial. Start the command once per device, each with one device."
@@ -175,8 +167,8 @@ def _train(
     state, reason = TrialState.COMPLETE, None
     try:
         training.fit()
-    except TrialPruned:
-        state, reason = TrialState.PRUNED, f"worse than the median at step {max(reports.values)}"
+    except TrialPruned as pruned:
+        state, reason = TrialState.PRUNED, str(pruned)
     if not reports.values:
         raise StudyError(
             f"metric: {config.metric!r} is never logged, because there was no validation: "
@@ -189,6 +181,20 @@ def _train(
     return TrialResult(state, best(finite), reason)
 
 
+def _build_run(
+    config: StudyConfig, runner: TrialRunner, trial: Trial, overrides: Sequence[str], run: RunFolder
+) -> TunableRun:
+    """Build the run of a trial, which resumes from the last checkpoint in the folder if it can."""
+    overrides = [*overrides, f"run_dir={run.folder}"]
+    if run.last.is_file():
+        training = runner.build(config.base, [*overrides, "ckpt_path=last"])
+        if not _missed_validation(training.trainer, run.last, _reported_values(trial)):
+            return training
+    for entry in folder_entries(run.folder):
+        delete_path(entry)
+    return runner.build(config.base, [*overrides, "ckpt_path=null"])
+
+
 def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
     """Return True if the worker died between the checkpoint and a validation due at its step: Lightning skips it."""
     step = load_checkpoint(checkpoint)["global_step"]
@@ -198,5 +204,4 @@ def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int
 
 
 def _reported_values(trial: Trial) -> dict[int, float]:
-    reported = trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values
-    return dict(reported)
+    return dict(trial.study.get_trials(deepcopy=False)[trial.number].intermediate_values)

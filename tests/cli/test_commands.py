@@ -1,15 +1,19 @@
 """Commands from end to end on small data, and their error messages."""
 
 import json
+from collections import defaultdict
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from jsonargparse import ArgumentParser
 from scipy.stats import kendalltau
 
 import radreward
 from radreward.cli import main
 from radreward.cli.parser import COMMANDS
+from radreward.cli.signature import add_signature
 from radreward.criteria import PRESETS, RadCliQCriteria, finding_quality
 from radreward.data.records import read_groups, write_groups
 from radreward.data.split import is_held_out
@@ -17,12 +21,15 @@ from radreward.scorers import SCORERS
 from radreward.synthesis import synthesize_files
 from radreward.tuning.study_config import SAMPLERS
 
+FILES = {"--input", "--output", "--data"}
+"""Options whose help describes the content of a file."""
+
 
 def test_evaluate_reproduces_the_metrics_of_fit(trained: Path, tmp_path: Path) -> None:
     groups = read_groups(trained.parent / "groups.jsonl")
     write_groups(tmp_path / "held.jsonl", (group for group in groups if is_held_out(group.reference, 0.3)))
     output = tmp_path / "metrics.json"
-    command = ["evaluate", "--model", str(trained), "--data", str(tmp_path / "held.jsonl"), "--output", str(output)]
+    command = ["evaluate", "--scorer", str(trained), "--data", str(tmp_path / "held.jsonl"), "--output", str(output)]
     assert main(command) == 0
     found, measured = json.loads(output.read_text()), json.loads((trained / "metrics.json").read_text())
     assert found["candidates"] == measured["candidates"]
@@ -34,9 +41,12 @@ def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_crite
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, metrics = synthesize_files(tmp_path, RadCliQCriteria(), 4), tmp_path / "metrics.json"
-    command = ["evaluate", "--model=ratescore", f"--data={path}", f"--output={metrics}"]
+    command = ["evaluate", "--scorer=ratescore", f"--data={path}", f"--output={metrics}"]
     assert main(command) == 2
-    assert "--criteria is required: ratescore defines no criteria of its own." in capsys.readouterr().err
+    assert (
+        "--criteria: Expected the criteria of the errors, which ratescore does not define, but got none."
+        in capsys.readouterr().err
+    )
     assert main([*command, "--criteria=radcliq"]) == 0
     known = [(g.reference, c.text, c.errors or {}, c.findings) for g in read_groups(path) for c in g.candidates]
     references, candidates, errors, findings = zip(*known, strict=True)
@@ -55,7 +65,7 @@ def test_evaluate_rejects_criteria_other_than_those_of_the_model(
     trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = f"--data={trained.parent / 'groups.jsonl'}"
-    assert main(["evaluate", f"--model={trained}", data, "--criteria=mrscore"]) == 2
+    assert main(["evaluate", f"--scorer={trained}", data, "--criteria=mrscore"]) == 2
     assert "Expected radcliq, the criteria of" in capsys.readouterr().err
 
 
@@ -63,7 +73,7 @@ def test_score_writes_every_row_and_returns_1_if_one_was_rejected(trained: Path,
     rows = [{"id": "a", "reference": "lamp", "candidate": "stair"}, {"id": "b", "reference": "lamp", "candidate": ""}]
     source, output = tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ["score", "--models", str(trained), "--input", str(source), "--output", str(output)]
+    command = ["score", "--scorers", str(trained), "--input", str(source), "--output", str(output)]
     assert main(command) == 1
     first, second = [json.loads(line) for line in output.read_text().splitlines()]
     assert first["status"] == "ok"
@@ -76,7 +86,7 @@ def test_score_writes_every_row_and_returns_1_if_one_was_rejected(trained: Path,
 def test_existing_output_is_reported_before_it_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, output = tmp_path / "pairs.jsonl", tmp_path / "scores.jsonl"
     source.write_text(json.dumps({"id": "a", "reference": "lamp", "candidate": "stair"}) + "\n")
-    score = ["score", f"--input={source}", f"--output={output}", "--models"]
+    score = ["score", f"--input={source}", f"--output={output}", "--scorers"]
     synthesize = ["synthesize", "--groups=2", f"--output={tmp_path / 'data'}"]
     for first, second, path in (
         ([*score, "bleu-1"], [*score, "bleu-2"], output),
@@ -94,7 +104,7 @@ def test_existing_output_is_reported_before_it_is_replaced(tmp_path: Path, capsy
 
 def test_convert_of_a_missing_source_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent = tmp_path / "nothere"
-    assert main(["convert", "--from=groups", str(absent), f"--output={tmp_path / 'a.jsonl'}"]) == 2
+    assert main(["convert", "--from=groups", f"--input={absent}", f"--output={tmp_path / 'a.jsonl'}"]) == 2
     assert (
         capsys.readouterr().err == f"radreward: {absent}: Expected a published file or folder but it does not exist.\n"
     )
@@ -114,7 +124,7 @@ def test_evaluate_names_skipped_candidates(trained: Path, tmp_path: Path, capsys
             f"radreward: {none}: Expected at least one candidate that can be scored but got none; the first is group",
         ),
     ):
-        assert main(["evaluate", f"--model={trained}", f"--data={path}"]) == code
+        assert main(["evaluate", f"--scorer={trained}", f"--data={path}"]) == code
         error = capsys.readouterr().err
         *progress, last = error.splitlines()
         assert last.startswith(message)
@@ -124,13 +134,13 @@ def test_evaluate_names_skipped_candidates(trained: Path, tmp_path: Path, capsys
 def test_evaluate_checks_its_output_before_scoring(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["evaluate", f"--model={trained}", f"--data={trained.parent / 'groups.jsonl'}"]
+    command = ["evaluate", f"--scorer={trained}", f"--data={trained.parent / 'groups.jsonl'}"]
     assert main([*command, f"--output={tmp_path / 'new' / 'metrics.json'}"]) == 0
     assert (tmp_path / "new" / "metrics.json").is_file()
     (tmp_path / "file").touch()
     capsys.readouterr()
     for output, message in ((tmp_path, "it is a folder"), (tmp_path / "file" / "a.json", "cannot be written")):
-        assert main([*command, f"--output={output}", "--model=absent"]) == 2
+        assert main([*command, f"--output={output}", "--scorer=absent"]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"radreward: {output}: ")
         assert message in error
@@ -145,14 +155,14 @@ def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("score --input absent.jsonl --output out.jsonl --models absent", "absent"),
-        ("score --output out.jsonl", "Expected the option --input. See `radreward score --help`."),
-        ("score", "Expected the options --input, --output."),
+        ("score --input absent.jsonl --output out.jsonl --scorers absent", "absent"),
+        ("score --output out.jsonl", "Expected the option --input but got none. See `radreward score --help`."),
+        ("score", "Expected the options --input and --output but got neither."),
         ("score --input a --output b --mod ratescore", "Expected a known option but got --mod."),
         ("score --input a --output b --precision fp8", "--precision: Expected one of fp32, bf16 but got fp8."),
         ("scor", "Expected a command but got 'scor'. Did you mean score?"),
         ("paint", "`radreward --help` lists them."),
-        ("evaluate --data there.jsonl --model nothing", "nothing"),
+        ("evaluate --data there.jsonl --scorer nothing", "nothing"),
         ("synthesize --criteria radclik --output d", "radclik"),
         ("synthesize --groups many --output d", "--groups: Expected an int but got many."),
         ("synthesize --groups 1 --output file", "radreward: file: Expected a folder to write into"),
@@ -199,3 +209,20 @@ def test_list_names_everything_that_options_take(capsys: pytest.CaptureFixture[s
     assert main(["list"]) == 0
     words = set(capsys.readouterr().out.split())
     assert words >= {*SCORERS, *PRESETS, *SAMPLERS, "BradleyTerry", "GRPO", "DynamicWeighting"}
+
+
+def test_option_has_the_same_name_type_and_help_in_every_command() -> None:
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for command in COMMANDS:
+        if command == "fit":
+            continue
+        parser = ArgumentParser()
+        add_signature(parser, import_module(f"radreward.cli.{command.replace('-', '_')}").run)
+        for action in parser._actions:
+            for name in action.option_strings[:1]:
+                found["type"][name].add(str(getattr(action, "_typehint", None) or action.type))
+                if name not in FILES:
+                    found["help"][name].add(str(action.help).split(";")[0])
+    for property_, names in found.items():
+        assert {name: values for name, values in names.items() if len(values) > 1} == {}, property_
+    assert not [name for name in found["type"] if "_" in name]

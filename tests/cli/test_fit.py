@@ -19,13 +19,14 @@ from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import main
 from radreward.criteria import RadCliQCriteria
-from radreward.data.datamodule import PairedReportDataModule
+from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.data.records import read_groups, write_groups
 from radreward.data.split import is_held_out
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import load_reward_model
-from radreward.modules import ProgressBar, RewardModule
+from radreward.modules import RewardModule
+from radreward.modules.progress import ProgressBar
 from tests.tiny_run import TAGS
 
 
@@ -79,7 +80,7 @@ def test_ctrl_c_without_a_checkpoint_says_what_to_do(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("radreward.cli.score.check_input", stopped)
-    assert main(["score", f"--models={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
+    assert main(["score", f"--scorers={trained}", "--input=a.jsonl", "--output=b.jsonl"]) == 130
     assert capsys.readouterr().err == "radreward: interrupted. Run the same command again.\n"
 
 
@@ -158,7 +159,7 @@ def test_folder_that_only_looks_like_a_run_is_never_overwritten(
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "data.json").write_text("{}")
-    assert main(["fit", f"--config={config}", f"--run-dir={folder}", "--overwrite=true"]) == 2
+    assert main(["fit", f"--config={config}", f"--run-dir={folder}", "--overwrite"]) == 2
     assert "mine: Expected a folder that is new, empty or holds a run" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["data.json"]
 
@@ -218,7 +219,7 @@ def test_undefined_agreement_is_never_best_and_counts_for_early_stopping(
         "    def on_validation_start(self, trainer, module):\n"
         "        for parameter in module.model.head.parameters(): torch.nn.init.zeros_(parameter)\n"
     )
-    assert main(["fit", f"--config={config}", "--trainer.callbacks=silence.Silence", "--early_stop=2"]) == 0
+    assert main(["fit", f"--config={config}", "--trainer.callbacks=silence.Silence", "--early-stop=2"]) == 0
     assert "Step 2: τ-b of the total is undefined" in caplog.text
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["steps"] == 4  # of 6: stopped after the second validation
@@ -243,7 +244,7 @@ def test_checkpoint_of_another_model_is_rejected_and_the_run_unchanged(
     arguments: list[str], message: str, trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (trained / "config.yaml").read_bytes()
-    assert main(["fit", f"--config={trained.parent / 'config.yaml'}", "--ckpt_path=last", *arguments]) == 2
+    assert main(["fit", f"--config={trained.parent / 'config.yaml'}", "--ckpt-path=last", *arguments]) == 2
     error = capsys.readouterr().err
     assert f"{trained / 'checkpoints' / 'last.ckpt'}: " in error
     assert message in error
@@ -253,7 +254,7 @@ def test_checkpoint_of_another_model_is_rejected_and_the_run_unchanged(
 
 def test_missing_checkpoint_is_named(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for given, path in (("best", tmp_path / "run" / "checkpoints" / "best.ckpt"), ("gone.ckpt", Path("gone.ckpt"))):
-        assert main(["fit", f"--config={config}", f"--ckpt_path={given}"]) == 2
+        assert main(["fit", f"--config={config}", f"--ckpt-path={given}"]) == 2
         assert f"radreward: {path}: Expected a checkpoint to resume from" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -282,15 +283,15 @@ def test_quantized_backbone_trains_resumes_and_scores(
     assert main(command) == 0
     last = tmp_path / "run" / "checkpoints" / "last.ckpt"
     state = torch.load(last, weights_only=True)["state_dict"]
-    trained = ("model.head.", "model.findings_head.", "model.pooling.")
+    trained = ("model.head.", "model.finding_head.", "model.pooling.")
     assert all("lora_" in name or name.startswith(trained) for name in state)
-    assert main([*command, "--ckpt_path=last", "--trainer.max_steps=5"]) == 0
+    assert main([*command, "--ckpt-path=last", "--trainer.max_steps=5"]) == 0
     assert step(last) == 5
     capsys.readouterr()
     held = tmp_path / "held.jsonl"
     write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if is_held_out(g.reference, 0.3)))
     metrics = tmp_path / "metrics_held.json"
-    assert main(["evaluate", f"--model={tmp_path / 'run'}", f"--data={held}", f"--output={metrics}"]) == 0
+    assert main(["evaluate", f"--scorer={tmp_path / 'run'}", f"--data={held}", f"--output={metrics}"]) == 0
     measured = json.loads((tmp_path / "run" / "metrics.json").read_text())["agreement"]["total"]["tau_b"]
     assert json.loads(metrics.read_text())["agreement"]["total"]["tau_b"] == pytest.approx(measured, abs=0.05)
 
@@ -311,7 +312,7 @@ def test_ctrl_c_prints_the_command_that_resumes(
             assert main(["fit", f"--config={config}", "--trainer.callbacks=stop.Stop"]) == 130
     finally:
         signal.signal(signal.SIGINT, handler)  # Lightning replaces the handler
-    assert "--ckpt_path=last" in capfd.readouterr().err
+    assert "--ckpt-path=last" in capfd.readouterr().err
 
 
 def test_progress_outside_a_terminal_is_printed_as_lines(

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from radreward.cli import main
+from radreward.cli.removed_settings import REMOVED_SETTINGS
+
+EVIDENCE = ["--model.architecture=evidence", "--model.pooling=auto", "--model.head_hidden_size=0"]
 
 
 @pytest.mark.parametrize(
@@ -14,8 +17,15 @@ from radreward.cli import main
         (["--trainer.max_steps=-1", "--trainer.max_epochs=0"], "trainer.max_epochs: Expected at least one step"),
         (["--trainer.limit_train_batches=0"], "trainer.limit_train_batches: Expected at least one step"),
         (["--trainer.val_check_interval=0"], "trainer.val_check_interval: Expected steps, or a fraction"),
-        (["--data.records=empty.jsonl"], "empty.jsonl: expected groups"),
+        (["--data.records=empty.jsonl"], "empty.jsonl: Expected groups"),
         (["--data.collator.max_length=20"], "groups.jsonl, group '"),
+        (["--model.objective=FindingRegression"], "groups.jsonl: Expected candidates with the weights `matched` and"),
+        (
+            ["--model.objective=LocatedErrors", *EVIDENCE],
+            "groups.jsonl: Expected candidates with `located_errors`, which LocatedErrors needs",
+        ),
+        (["--model.objective=LocatedErrors"], "LocatedErrors needs evidence per token: Expected `architecture`"),
+        ([*EVIDENCE, "--model.head_hidden_size=4"], "Expected `architecture` to be pooled with `head_hidden_size` 4"),
     ],
 )
 def test_error_before_training_leaves_no_run_folder(
@@ -39,17 +49,17 @@ LOSSES = {
     "constant": (
         "PairObjective",
         "pair_loss(self, accepted, rejected, margin): return margin.sum(1)",
-        "losses that depend on",
+        "a loss that depends on",
     ),
     "matrix": (
         "PairObjective",
         "pair_loss(self, accepted, rejected, margin): return accepted - rejected",
-        "losses of shape (n,) but got (",
+        "`pair_loss` to return (1,) losses but got (1, ",
     ),
     "number": (
         "PairObjective",
         "pair_loss(self, accepted, rejected, margin): return accepted.sum()",
-        "losses of shape (n,) but got ()",
+        "`pair_loss` to return (1,) losses but got ()",
     ),
     "tensor": ("Objective", "forward(self, batch): return batch.rewards.sum(1)", "an ObjectiveOutput but got Tensor"),
     "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
@@ -80,32 +90,50 @@ def test_wrong_custom_loss_is_named_in_one_line(
 
 BAD = {
     "misspelt objective": (["--model.objective=MarginRewardEnforcment"], "Did you mean MarginRewardEnforcement?"),
-    "objective of another family": (["--model.objective=DynamicWeighting"], "there is no Objective 'DynamicWeighting'"),
-    "objective of another type": (["--model.objective=json.JSONDecoder"], "a subclass of Objective (given: json.JSO"),
+    "objective of another family": (
+        ["--model.objective=DynamicWeighting"],
+        "Expected the name of an Objective but got 'DynamicWeighting'. Choose one of ",
+    ),
+    "objective of another type": (
+        ["--model.objective=json.JSONDecoder"],
+        "Expected the name of an Objective but got 'json.JSONDecoder'",
+    ),
     "misspelt callback": (["--trainer.callbacks=EarlyStoping"], "Did you mean EarlyStopping?"),
-    "setting of the criteria": (["--criteria.name=3"], "criteria: Expected a str"),
-    "abbreviated setting": (["--trainer.max_step=1"], "unknown setting --trainer.max_step"),
+    "setting of the criteria": (["--criteria.name=3"], "radreward: --criteria: Expected a str but got name=3."),
+    "abbreviated setting": (
+        ["--trainer.max_step=1"],
+        "radreward: Expected a known option but got --trainer.max_step. See `radreward fit --help`.",
+    ),
     "class in a missing file": (["--model.objective=my_loss.Mine"], "There is no file my_loss.py in "),
     "class missing in its file": (["--model.objective=other_loss.Mine"], "other_loss.py defines no Mine."),
     "no criteria": (
         ["--criteria=null"],
-        "radreward: criteria: Expected the criteria of RewardModule, such as radcliq, but got none.",
+        "radreward: --criteria: Expected the criteria of RewardModule, such as radcliq, but got none.",
     ),
-    "no integer": (["--seed_everything=abc"], "seed_everything: Expected a bool; Expected a int (given: abc)"),
+    "no integer": (["--seed=abc"], "radreward: --seed: Expected a bool or an int but got abc."),
     "misspelt criteria": (["--criteria=radclik"], "radreward: Expected criteria to be one of radcliq, "),
-    "unknown setting of the trainer": (["--config=steps.yaml"], "radreward: unknown setting trainer.max_stepz; "),
+    "unknown setting of the trainer": (
+        ["--config=steps.yaml"],
+        "radreward: Expected a setting of trainer but got 'max_stepz'. ",
+    ),
     "criteria of other errors from a file": (["--criteria=own.yaml"], "row 1"),
     "misspelt collator": (["--data.collator=RewardColator"], "Did you mean RewardCollator?"),
-    "misspelt setting": (["--model.objective=BradleyTerry", "--model.objective.lamda=1"], "has no setting 'lamda'"),
-    "unknown setting": (["--model.poolin=3"], "RewardModule has no setting 'poolin'. Did you mean pooling?"),
+    "misspelt setting": (
+        ["--model.objective=BradleyTerry", "--model.objective.lamda=1"],
+        "Expected a setting of BradleyTerry but got 'lamda'. Did you mean lambda_?",
+    ),
+    "unknown setting": (
+        ["--model.poolin=3"],
+        "Expected a setting of RewardModule but got 'poolin'. Did you mean pooling?",
+    ),
     "constructor of an objective": (["--model.objective=CountRegression", "--model.objective.delta=-1"], "`delta`"),
     "weights for other criteria": (
         ["--model.objective.weighting=FixedWeighting", "--model.objective.weighting.weights=[1,2]"],
         "Expected `weights` to have 6",
     ),
     "constructor of the data": (["--data.batch_size=0"], "`batch_size`"),
-    "wrong type": (["--data.collator.max_length=abc"], "max_length"),
-    "unknown choice": (["--trainer.precision=bf17"], "trainer.precision"),
+    "wrong type": (["--data.collator.max_length=abc"], "data.collator.max_length: Expected an int but got abc."),
+    "unknown choice": (["--trainer.precision=bf17"], "trainer.precision: Expected an int or one of "),
     "missing configuration": (["--config=absent.yaml"], "absent.yaml: Expected a YAML file but there is no such file."),
     "misspelt configuration": (["--config=confg.yaml"], "Did you mean config.yaml?"),
     "directory as configuration": (["--config=folder"], "folder: Expected a YAML file but got a directory."),
@@ -115,12 +143,15 @@ BAD = {
         "list.yaml: Expected settings as `key: value` but got list",
     ),
     "configuration of bytes": (["-c", "bytes.yaml"], "bytes.yaml: Expected YAML in UTF-8"),
-    "unknown key of a file": (["--config=unknown.yaml"], "modle"),
+    "unknown key of a file": (
+        ["--config=unknown.yaml"],
+        "radreward: Expected a setting of `radreward fit` but got 'modle'.",
+    ),
     "no records": (["--data.records=absent.jsonl"], "absent.jsonl"),
     "other criteria": (["--criteria=mrscore"], "row 1"),
     "missing criteria file": (["--criteria=absent.yaml"], "absent.yaml"),
     "unknown tiny backbone": (["--model.backbone.name=tiny-whale"], "tiny-whale"),
-    "no checkpoint": (["--ckpt_path=last"], "last.ckpt"),
+    "no checkpoint": (["--ckpt-path=last"], "last.ckpt"),
     "too long": (["--data.collator.max_length=4"], "max_length"),
     "more than positions": (["--data.collator.max_length=4097"], "`max_length` to be at most 4096, the positions of"),
 }
@@ -151,8 +182,18 @@ def test_wrong_setting_prints_one_line(
     assert "<class" not in error
 
 
+@pytest.mark.parametrize("name", list(REMOVED_SETTINGS))
+def test_removed_setting_names_its_replacement_before_training(
+    name: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.yaml").write_text(f"model: {{init_args: {{{name}: 1}}}}")
+    assert main(["fit", f"--config={config}", "--config=old.yaml"]) == 2
+    message = f"--model: Expected a setting of RewardModule but got {name!r}. {REMOVED_SETTINGS[name]}"
+    assert capsys.readouterr().err == f"radreward: {message}\n"
+    assert not (tmp_path / "run").exists()
+
+
 def test_missing_records_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit"]) == 2
-    assert (
-        capsys.readouterr().err == "radreward: data.records: Expected a value but there is none. Set --data.records.\n"
-    )
+    assert capsys.readouterr().err == "radreward: data.records: Expected a value but got none. Set --data.records.\n"

@@ -62,7 +62,7 @@ def test_fit_regressor_saves_a_scorer_and_judges_once(
 
     monkeypatch.setattr(RelationJudge, "judge", never)
     before = (tmp_path / "out" / "metrics.json").read_bytes()
-    assert main([*command, "--regressor=decision-tree"]) == 0
+    assert main([*command, "--method=decision-tree"]) == 0
     assert (tmp_path / "out" / "metrics.json").read_bytes() == before
     config = json.loads((tmp_path / "out" / "model" / "sentences.json").read_text())
     assert config["training_info"]["regressor"] == "decision-tree"
@@ -72,7 +72,7 @@ def test_fit_regressor_saves_a_scorer_and_judges_once(
     ("options", "message"),
     [
         (["--data=nowhere.jsonl"], "nowhere.jsonl: Expected groups or pairs but there is no such file"),
-        (["--regressor=ridge"], "--regressor: Expected best or one of decision-tree"),
+        (["--method=ridge"], "--method: Expected best or one of decision-tree"),
         (["--judge=nowhere"], "--judge: Expected embedded or the folder of a judge but got 'nowhere'"),
         (["--criteria=nothing"], "nothing"),
     ],
@@ -124,7 +124,7 @@ def test_human_sentence_scores_are_fitted_and_applied_to_any_judge(
 ) -> None:
     human, out = tmp_path / "human.jsonl", tmp_path / "out"
     write_human_scores(tmp_path / "human.csv")
-    assert main(["convert", str(tmp_path / "human.csv"), "--from=sentences", f"--output={human}"]) == 0
+    assert main(["convert", f"--input={tmp_path / 'human.csv'}", "--from=sentences", f"--output={human}"]) == 0
     (tmp_path / "search.yaml").write_text("svr: [{C: 1.0}, {C: 5.0}]\ndecision-tree: [{max_depth: 3}]")
     command = ["fit-regressor", f"--scores={human}", f"--judge={judge}", f"--output={out}", "--features=fractions"]
     assert main([*command, f"--search={tmp_path / 'search.yaml'}"]) == 0
@@ -160,7 +160,7 @@ def test_ratings_in_a_file_of_their_own_are_joined_by_id(
     write_human_scores(tmp_path / "human.csv")
     for layout, name in (("sentences", "scores"), ("sentence-eval", "rated")):
         output = tmp_path / f"{name}.jsonl"
-        assert main(["convert", str(tmp_path / "human.csv"), f"--from={layout}", f"--output={output}"]) == 0
+        assert main(["convert", f"--input={tmp_path / 'human.csv'}", f"--from={layout}", f"--output={output}"]) == 0
     (tmp_path / "search.yaml").write_text("svr: [{C: 1.0}]")
     command = ["fit-regressor", f"--judge={judge}", f"--search={tmp_path / 'search.yaml'}", "--features=fractions"]
     files = [f"--scores={tmp_path / 'scores.jsonl'}", f"--data={tmp_path / 'rated.jsonl'}"]

@@ -1,4 +1,4 @@
-"""`judge-sentences` and `refine` with the embedded judge: an interrupted run resumes."""
+"""`judge-sentences`, with and without `--refine`, with the embedded judge: an interrupted run resumes."""
 
 import json
 import time
@@ -38,7 +38,9 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "more"), [("judge-sentences", ()), ("refine", ("--scorers", "bleu-1", "cider"))])
+@pytest.mark.parametrize(
+    ("name", "more"), [("judge-sentences", ()), ("judge-sentences", ("--refine", "--scorers", "bleu-1", "cider"))]
+)
 def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
     name: str,
     more: tuple[str, ...],
@@ -71,7 +73,7 @@ def test_killed_run_resumes_without_judging_a_finished_chunk_twice(
 
     monkeypatch.setattr(RelationJudge, "judge", counted)
     assert main([*arguments, str(output)]) == 1  # because of the empty row
-    assert len(calls) == left * (2 if name == "refine" else 1)
+    assert len(calls) == left * (2 if "--refine" in more else 1)
     assert f"Judging: {ROWS - left * CHUNK} of {ROWS} rows, into {output}" in capsys.readouterr().err
     assert not parts.exists()
     whole = tmp_path / "whole.jsonl"
@@ -119,17 +121,17 @@ def test_ids_and_columns_are_those_of_score(tmp_path: Path) -> None:
         ("id;reference;candidate\n1;a;b\n", "The columns seem to be separated by ';': save the file with commas."),
     ],
 )
-@pytest.mark.parametrize("name", ["judge-sentences", "refine", "score"])
+@pytest.mark.parametrize("name", ["judge-sentences", "judge-sentences --refine", "score"])
 def test_missing_column_has_a_remedy(
     name: str, rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "in.csv"
     source.write_text(rows)
-    assert main([name, f"--input={source}", f"--output={tmp_path / 'out.jsonl'}"]) == 2
+    assert main([*name.split(), f"--input={source}", f"--output={tmp_path / 'out.jsonl'}"]) == 2
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["judge-sentences", "refine"])
+@pytest.mark.parametrize("name", ["judge-sentences", "judge-sentences --refine"])
 def test_unusable_output_is_reported_before_judging(
     name: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,13 +140,13 @@ def test_unusable_output_is_reported_before_judging(
         (tmp_path / "a.csv", "it is a folder"),
     ):
         (tmp_path / "a.csv").mkdir(exist_ok=True)
-        assert main([name, f"--input={pairs}", f"--output={output}"]) == 2
+        assert main([*name.split(), f"--input={pairs}", f"--output={output}"]) == 2
         error = capsys.readouterr().err
         assert message in error
         assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["judge-sentences", "refine"])
+@pytest.mark.parametrize("name", ["judge-sentences", "judge-sentences --refine"])
 def test_file_without_a_readable_row_is_reported_before_a_model_is_loaded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,7 +156,7 @@ def test_file_without_a_readable_row_is_reported_before_a_model_is_loaded(
     monkeypatch.setattr(judging.JudgeOptions, "make_judge", no_model)
     source, output = tmp_path / "bad.jsonl", tmp_path / "out.jsonl"
     source.write_text("{half\n[1]\n")
-    assert main([name, f"--input={source}", f"--output={output}"]) == 2
-    message = f"radreward: {source}: Expected at least one readable row but got none; row 1: expected a JSON"
+    assert main([*name.split(), f"--input={source}", f"--output={output}"]) == 2
+    message = f"radreward: {source}: Expected at least one readable row but got none; row 1: Expected a JSON"
     assert capsys.readouterr().err.startswith(message)
     assert not output.exists()

@@ -12,7 +12,7 @@ from radreward.cli import main
 from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups, write_groups
 from radreward.synthesis import synthesize_files
-from tests.comparison.conftest import make_run
+from tests.tuning.finished_runs import make_run
 
 __all__ = ["make_run"]  # a fixture
 
@@ -59,7 +59,7 @@ def test_score_and_list_print_text(folder: Path, capsys: pytest.CaptureFixture[s
     rows = [{"id": f"a{MARKUP}\x1b[2J", "reference": "Clear.", "candidate": text} for text in ("Clear.", "")]
     source = folder / "pairs.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    printed = _run(capsys, 1, "score", f"--input={source}", f"--output={folder / 'a.csv'}", "--models=bleu-1")
+    printed = _run(capsys, 1, "score", f"--input={source}", f"--output={folder / 'a.csv'}", "--scorers=bleu-1")
     assert PRINTED in printed
     assert "Rejected: 1 of 2 rows" in printed
     absent = _run(capsys, 2, "score", f"--input={folder / 'absent.jsonl'}", f"--output={folder / 'a.csv'}")
@@ -74,8 +74,8 @@ def test_evaluate_prints_text(folder: Path, capsys: pytest.CaptureFixture[str]) 
     groups = [first._replace(id=f"{MARKUP}\x1b[2J", candidates=(damaged, *first.candidates[1:])), *others]
     write_groups(folder / "groups.jsonl", groups)
     command = ["evaluate", "--criteria=radcliq", f"--data={folder / 'groups.jsonl'}"]
-    assert "τ-b" in _run(capsys, 0, *command, f"--model={folder / 'metric.py'}:length")
-    assert "none[/b]" in _run(capsys, 2, *command, f"--model={folder / 'metric.py'}:none[/b]")
+    assert "τ-b" in _run(capsys, 0, *command, f"--scorer={folder / 'metric.py'}:length")
+    assert "none[/b]" in _run(capsys, 2, *command, f"--scorer={folder / 'metric.py'}:none[/b]")
 
 
 def test_benchmark_prints_text_and_keeps_the_results_of_other_metrics(
@@ -83,7 +83,7 @@ def test_benchmark_prints_text_and_keeps_the_results_of_other_metrics(
 ) -> None:
     pairs = folder / "pairs.jsonl"
     groups = synthesize_files(folder / "data", RadCliQCriteria(), 6)
-    assert _run(capsys, 0, "convert", "--from=groups", groups, f"--output={pairs}")
+    assert _run(capsys, 0, "convert", "--from=groups", f"--input={groups}", f"--output={pairs}")
     rows = [json.loads(line) for line in pairs.read_text().splitlines()]
     for number, row in enumerate(rows):
         row["system"] = f"{number % 2}[/b]\x1b[2J"

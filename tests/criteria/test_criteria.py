@@ -32,41 +32,41 @@ def test_radcliq_total_is_negative_sum_of_counts() -> None:
     criteria = RadCliQCriteria()
     assert criteria.tags == SIX
     errors = torch.tensor([[2.0, 1, 0, 0, 3, 0]])
-    assert criteria.total_quality(criteria.quality(errors)).tolist() == [-6.0]
+    assert criteria.total(criteria.target_rewards(errors)).tolist() == [-6.0]
 
 
 def test_significance_weights_insignificant_errors() -> None:
     criteria = RadCliQSignificanceCriteria(insignificant_weight=0.5)
     assert criteria.tags == tuple(f"{kind}_{tag}" for kind in ("significant", "insignificant") for tag in SIX)
     errors = {tag: 1.0 if tag.endswith("_omission") else 0.0 for tag in criteria.tags}
-    assert criteria.total_quality(criteria.quality(criteria.to_tensor(errors))).item() == -1.5
+    assert criteria.total(criteria.target_rewards(criteria.to_tensor(errors))).item() == -1.5
     assert RadCliQSignificanceCriteria().weights.tolist() == [1.0] * 6 + [0.25] * 6
 
 
 def test_mrscore_subtracts_published_weights_from_100() -> None:
     criteria = MRScoreCriteria()
-    assert criteria.total_quality(criteria.quality(torch.ones(7))).item() == 0.0
-    assert criteria.total_quality(criteria.quality(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
+    assert criteria.total(criteria.target_rewards(torch.ones(7))).item() == 0.0
+    assert criteria.total(criteria.target_rewards(torch.tensor([1.0, 0, 0, 0, 0, 0, 1]))).item() == 65.0
 
 
 @given(st.lists(st.floats(0, 50), min_size=6, max_size=6))
 def test_errors_inverts_quality(values: list[float]) -> None:
     criteria = RadCliQCriteria()
     errors = torch.tensor(values)
-    torch.testing.assert_close(criteria.errors(criteria.quality(errors)), errors)
+    torch.testing.assert_close(criteria.errors(criteria.target_rewards(errors)), errors)
 
 
 def test_rating_quality_equals_rating() -> None:
     criteria = RatingCriteria()
-    quality = criteria.quality(criteria.to_tensor({"rating": 4.5}))
-    assert criteria.total_quality(quality).item() == 4.5
+    quality = criteria.target_rewards(criteria.to_tensor({"rating": 4.5}))
+    assert criteria.total(quality).item() == 4.5
     assert criteria.errors(quality).tolist() == [4.5]
     assert criteria.weighted_errors({"rating": 4.5}) == -4.5
     assert Criteria.from_dict(criteria.to_dict()) == criteria
     mixed = Criteria("mixed", [Criterion("tone", "Rude.", weight=2), Criterion("taste", "Liked.", "rating", 3)])
     errors = torch.tensor([[1.0, 4.0], [0.0, 2.0]])
-    assert mixed.total_quality(mixed.quality(errors)).tolist() == [10.0, 6.0]
-    assert torch.equal(mixed.errors(mixed.quality(errors)), errors)
+    assert mixed.total(mixed.target_rewards(errors)).tolist() == [10.0, 6.0]
+    assert torch.equal(mixed.errors(mixed.target_rewards(errors)), errors)
 
 
 def test_errors_of_zero_weight_criterion_are_zero() -> None:
@@ -111,7 +111,7 @@ def test_invalid_criteria_raise_with_name(change: dict[str, object], message: st
     [
         ({"tone": 1, "pitch": 1}, "unknown criterion 'pitch'; mine has tone"),
         ({}, "no value for criterion 'tone'"),
-        ({"tone": -1}, "expected a finite number >= 0 for criterion 'tone' but got -1"),
+        ({"tone": -1}, "Expected a finite number >= 0 for criterion 'tone' but got -1"),
         ({"tone": math.nan}, "but got nan"),
         ({"tone": "many"}, "but got 'many'"),
     ],
@@ -122,7 +122,7 @@ def test_invalid_errors_raise_with_tag(errors: dict[str, float], message: str) -
 
 
 def test_binary_errors_must_be_0_or_1() -> None:
-    with pytest.raises(CriteriaError, match="expected 0 or 1"):
+    with pytest.raises(CriteriaError, match="Expected 0 or 1"):
         MRScoreCriteria().to_tensor(dict.fromkeys(MRScoreCriteria().tags, 2.0))
 
 

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.criteria import DEFAULT_PRIOR, finding_quality
+from radreward.criteria import finding_quality
+from radreward.criteria.quality import DEFAULT_PRIOR
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 3.5)
 weights = st.floats(0, 100)

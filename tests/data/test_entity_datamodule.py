@@ -39,7 +39,7 @@ def test_val_split_file_is_used_completely(tmp_path: Path, caplog: pytest.LogCap
 
 
 def test_split_without_sentences_raises(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"b\.jsonl: expected sentences for validation but none are left"):
+    with pytest.raises(InputError, match=r"b\.jsonl: Expected sentences for validation but none are left"):
         EntityDataModule(write(tmp_path / "a.jsonl", ["One."]), write(tmp_path / "b.jsonl", [])).setup()
 
 

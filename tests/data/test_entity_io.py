@@ -77,24 +77,24 @@ def test_spans_from_iob_can_ignore_stray_inside_tags() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"text": "x"}, "field 'entities': expected a list but got None"),
-        ({"text": "", "entities": []}, "field 'text': expected a text that is not empty"),
+        ({"text": "x"}, "field 'entities': Expected a list but got None"),
+        ({"text": "", "entities": []}, "field 'text': Expected a text that is not empty"),
         ({"text": "x", "entities": [{"start": 0, "end": 2, "type": "Disease"}]}, "start and end within the text"),
-        ({"text": "x", "entities": [{"start": 0, "end": 1, "type": "Gene"}]}, "expected a type of Abnormality"),
+        ({"text": "x", "entities": [{"start": 0, "end": 1, "type": "Gene"}]}, "Expected one of the types Abnormality"),
         ({"text": "x", "entities": [{"start": True, "end": 1, "type": "Disease"}]}, "start and end within the text"),
-        ({"text": "x", "entities": [[0, 1, "Disease"]]}, "expected objects with start, end and type"),
+        ({"text": "x", "entities": [[0, 1, "Disease"]]}, "Expected objects with start, end and type"),
         (
             {"text": "abc", "entities": [{"start": s, "end": s + 2, "type": "Disease"} for s in (0, 1)]},
-            "expected entities without overlap",
+            "Expected entities without overlap",
         ),
-        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, "field 'ner_tags': expected 1 tags, one per token, but got 2"),
-        ({"tokens": ["a"], "ner_tags": ["X-DISEASE"]}, "expected a tag O, B-TYPE or I-TYPE but got 'X-DISEASE'"),
-        ({"tokens": [""], "ner_tags": ["O"]}, "field 'tokens': expected tokens that are not empty"),
-        ({"tokens": "a", "ner_tags": ["O"]}, "field 'tokens': expected a list of tokens"),
-        ({"sentences": [["a"]], "ner": []}, "field 'ner': expected 1 lists, one per sentence, but got 0"),
-        ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "expected tokens 0 to 0 of the sentence"),
-        ({"sentences": [["a"]], "ner": [[[0, 0]]]}, "expected first token, last token and type"),
-        ([1], "expected a JSON object but got list"),
+        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, "field 'ner_tags': Expected 1 tags, one per token, but got 2"),
+        ({"tokens": ["a"], "ner_tags": ["X-DISEASE"]}, "Expected a tag O, B-TYPE or I-TYPE but got 'X-DISEASE'"),
+        ({"tokens": [""], "ner_tags": ["O"]}, "field 'tokens': Expected tokens that are not empty"),
+        ({"tokens": "a", "ner_tags": ["O"]}, "field 'tokens': Expected a list of tokens"),
+        ({"sentences": [["a"]], "ner": []}, "field 'ner': Expected 1 lists, one per sentence, but got 0"),
+        ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "Expected tokens 0 to 0 of the sentence"),
+        ({"sentences": [["a"]], "ner": [[[0, 0]]]}, "Expected first token, last token and type"),
+        ([1], "Expected a JSON object but got list"),
     ],
 )
 def test_read_invalid_json_line_is_reported(tmp_path: Path, row: Any, message: str) -> None:
@@ -110,15 +110,15 @@ def test_read_numbered_tags_need_names(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"its tags are numbers\. Expected their names in idx2label\.json"):
         list(read_tagged_sentences(path))
     (tmp_path / "idx2label.json").write_text('{"0": "O"}')
-    with pytest.raises(InputError, match="line 1: field 'ner_tags': expected one of the tags O but got 7"):
+    with pytest.raises(InputError, match="line 1: field 'ner_tags': Expected one of the tags O but got 7"):
         list(read_tagged_sentences(path))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a O\nb\n", "line 2: expected a token and its tag but got 'b'"),
-        ("a O\nb B-GENE\n", "line 2: expected a type of Abnormality"),
+        ("a O\nb\n", "line 2: Expected a token and its tag but got 'b'"),
+        ("a O\nb B-GENE\n", "line 2: Expected one of the types Abnormality"),
     ],
 )
 def test_read_invalid_conll_line_is_reported(tmp_path: Path, text: str, message: str) -> None:
@@ -129,12 +129,12 @@ def test_read_invalid_conll_line_is_reported(tmp_path: Path, text: str, message:
 
 
 def test_read_other_suffix_raises(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a name that ends with"):
+    with pytest.raises(InputError, match="Expected a name that ends with"):
         list(read_tagged_sentences(tmp_path / "a.csv"))
     with pytest.raises(InputError, match="cannot be read"):
         list(read_tagged_sentences(tmp_path / "a.jsonl"))
     (tmp_path / "b.jsonl").write_bytes(b'{"text": "\xff"}\n')
-    with pytest.raises(InputError, match="line 1: expected UTF-8 text"):
+    with pytest.raises(InputError, match="line 1: Expected UTF-8 text"):
         list(read_tagged_sentences(tmp_path / "b.jsonl"))
     with pytest.raises(InputError, match="ends with .jsonl"):
         write_tagged_sentences(tmp_path / "a.conll", [])

@@ -18,7 +18,7 @@ from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.validated_rows import text_field
-from radreward.types import Candidate, FindingWeights, LocatedErrors, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup
 
 TAGS = RadCliQCriteria().tags
 NONE = dict.fromkeys(TAGS, 0.0)
@@ -28,7 +28,7 @@ text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.
 counts = st.fixed_dictionaries({tag: st.floats(0, 1000) for tag in TAGS})
 weights = st.none() | st.builds(FindingWeights, st.floats(0, 1000), st.floats(0, 1000))
 located = st.builds(
-    LocatedErrors,
+    LocatedError,
     st.sampled_from(["candidate", "reference"]),
     st.lists(text, min_size=1, max_size=2).map(tuple),
     counts | st.just({}),
@@ -139,36 +139,36 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 
 BAD_NESTED: list[tuple[dict[str, Any], str]] = [
-    ({"id": "1"}, "field 'id': expected a new id but '1' occurred before"),
-    ({"id": 1}, "field 'id': expected a new id but 1 occurred before"),
-    ({"id": " "}, "field 'id': expected a text that is not empty"),
-    ({"id": None}, "field 'id': expected a text but got None"),
-    ({"id": True}, "field 'id': expected a text but got True"),
-    ({"reference": ""}, "field 'reference': expected a text that is not empty"),
-    ({"reference": 3}, "field 'reference': expected a text but got 3"),
-    ({"reference": math.nan}, "field 'reference': expected a text but got nan"),
-    ({"reference": "\ud800"}, "field 'reference': expected UTF-8 text"),
-    ({"candidates": []}, "field 'candidates': expected a list of objects"),
-    ({"candidates": None}, "field 'candidates': expected a list of objects"),
-    ({"candidates": ["Hazy."]}, "field 'candidates': expected a list of objects"),
-    ({"candidates": "[{"}, r"field 'candidates': expected JSON \("),
-    ({"candidates": [{"errors": NONE}]}, "candidate 1: field 'text': expected a column of this name"),
-    (entry(text="\n"), "candidate 2: field 'text': expected a text that is not empty"),
-    (entry(text=None), "candidate 2: field 'text': expected a text but got None"),
-    (entry(system=4), "candidate 2: field 'system': expected a text but got 4"),
+    ({"id": "1"}, "field 'id': Expected a new id but '1' occurred before"),
+    ({"id": 1}, "field 'id': Expected a new id but 1 occurred before"),
+    ({"id": " "}, "field 'id': Expected a text that is not empty"),
+    ({"id": None}, "field 'id': Expected a text but got None"),
+    ({"id": True}, "field 'id': Expected a text but got True"),
+    ({"reference": ""}, "field 'reference': Expected a text that is not empty"),
+    ({"reference": 3}, "field 'reference': Expected a text but got 3"),
+    ({"reference": math.nan}, "field 'reference': Expected a text but got nan"),
+    ({"reference": "\ud800"}, "field 'reference': Expected UTF-8 text"),
+    ({"candidates": []}, "field 'candidates': Expected a list of objects"),
+    ({"candidates": None}, "field 'candidates': Expected a list of objects"),
+    ({"candidates": ["Hazy."]}, "field 'candidates': Expected a list of objects"),
+    ({"candidates": "[{"}, r"field 'candidates': Expected JSON \("),
+    ({"candidates": [{"errors": NONE}]}, "candidate 1: field 'text': Expected a column of this name"),
+    (entry(text="\n"), "candidate 2: field 'text': Expected a text that is not empty"),
+    (entry(text=None), "candidate 2: field 'text': Expected a text but got None"),
+    (entry(system=4), "candidate 2: field 'system': Expected a text but got 4"),
     (entry(errors=None), "candidate 2: no value for criterion 'false_prediction' of radcliq"),
     (entry(errors={**NONE, "grammar": 1}), "candidate 2: unknown criterion 'grammar'; radcliq has false_prediction"),
     (entry(errors={**NONE, "omission": None}), "candidate 2: no value for criterion 'omission'"),
-    (entry(errors={**NONE, "omission": math.nan}), "candidate 2: field 'omission': expected a finite number >= 0"),
-    (entry(errors={**NONE, "omission": math.inf}), "candidate 2: field 'omission': expected a finite number >= 0"),
-    (entry(errors={**NONE, "omission": -1}), "candidate 2: field 'omission': expected a finite number >= 0"),
-    (entry(errors={**NONE, "omission": "1"}), "candidate 2: field 'omission': expected a finite number >= 0"),
-    (entry(errors={**NONE, "omission": 10**400}), "candidate 2: field 'omission': expected at most 1,000 but got 1000"),
-    (entry(errors={**NONE, "omission": 1e30}), r"candidate 2: field 'omission': expected at most 1,000 but got 1e\+30"),
-    (entry(errors=["a"]), "candidate 2: field 'errors': expected a mapping from criterion to number"),
-    (entry(errors=[1, 2]), "candidate 2: field 'errors': expected a mapping from criterion to number"),
-    (entry(errors=3), "candidate 2: field 'errors': expected a mapping from criterion to number"),
-    (entry(errors="{"), r"candidate 2: field 'errors': expected JSON \("),
+    (entry(errors={**NONE, "omission": math.nan}), "candidate 2: field 'omission': Expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": math.inf}), "candidate 2: field 'omission': Expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": -1}), "candidate 2: field 'omission': Expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": "1"}), "candidate 2: field 'omission': Expected a finite number >= 0"),
+    (entry(errors={**NONE, "omission": 10**400}), "candidate 2: field 'omission': Expected at most 1,000 but got 1000"),
+    (entry(errors={**NONE, "omission": 1e30}), r"candidate 2: field 'omission': Expected at most 1,000 but got 1e\+30"),
+    (entry(errors=["a"]), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
+    (entry(errors=[1, 2]), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
+    (entry(errors=3), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
+    (entry(errors="{"), r"candidate 2: field 'errors': Expected JSON \("),
 ]
 
 
@@ -187,7 +187,7 @@ def test_missing_column_is_reported(tmp_path: Path, field: str) -> None:
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(row))
     name = "candidate" if field == "candidates" else field
-    with pytest.raises(InputError, match=rf"row 1: field '{name}': expected a column of this name\.$"):
+    with pytest.raises(InputError, match=rf"row 1: field '{name}': Expected a column of this name\.$"):
         list(read_groups(path, RadCliQCriteria()))
 
 
@@ -196,19 +196,19 @@ def flat_row(**changes: Any) -> dict[str, Any]:
 
 
 BAD_FLAT: list[tuple[dict[str, Any], str]] = [
-    ({"candidate": " "}, "field 'candidate': expected a text that is not empty"),
-    ({"candidate": math.nan}, "field 'candidate': expected a text but got nan"),
-    ({"reference": ""}, "field 'reference': expected a text that is not empty"),
-    ({"omission": "two"}, "field 'omission': expected a number but got 'two'"),
-    ({"omission": ""}, "field 'omission': expected a number but got ''"),
-    ({"omission": math.nan}, "field 'omission': expected a finite number >= 0 but got nan"),
-    ({"omission": "nan"}, "field 'omission': expected a finite number >= 0 but got nan"),
-    ({"omission": [1]}, r"field 'omission': expected a finite number >= 0 but got \[1\]"),
+    ({"candidate": " "}, "field 'candidate': Expected a text that is not empty"),
+    ({"candidate": math.nan}, "field 'candidate': Expected a text but got nan"),
+    ({"reference": ""}, "field 'reference': Expected a text that is not empty"),
+    ({"omission": "two"}, "field 'omission': Expected a number but got 'two'"),
+    ({"omission": ""}, "field 'omission': Expected a number but got ''"),
+    ({"omission": math.nan}, "field 'omission': Expected a finite number >= 0 but got nan"),
+    ({"omission": "nan"}, "field 'omission': Expected a finite number >= 0 but got nan"),
+    ({"omission": [1]}, r"field 'omission': Expected a finite number >= 0 but got \[1\]"),
     ({"omission": None}, "no value for criterion 'omission' of radcliq"),
-    ({"errors": ["ab"]}, "field 'errors': expected a mapping from criterion to number"),
+    ({"errors": ["ab"]}, "field 'errors': Expected a mapping from criterion to number"),
     ({"errors": {"omission": 1}}, "no value for criterion 'false_prediction'"),
-    ({"group": None}, "field 'group': expected a text but got None"),
-    ({"id": "1"}, "field 'id': expected a new id"),
+    ({"group": None}, "field 'group': Expected a text but got None"),
+    ({"id": "1"}, "field 'id': Expected a new id"),
 ]
 
 
@@ -240,17 +240,17 @@ def test_binary_criterion_accepts_0_and_1_only(tmp_path: Path) -> None:
     errors = dict.fromkeys(MRScoreCriteria().tags, 2)
     path = tmp_path / "groups.jsonl"
     path.write_text(json.dumps(nested_row(candidates=[{"text": "Hazy.", "errors": errors}])))
-    with pytest.raises(InputError, match="row 1: candidate 1: expected 0 or 1 for criterion 'impression_consistency'"):
+    with pytest.raises(InputError, match="row 1: candidate 1: Expected 0 or 1 for criterion 'impression_consistency'"):
         list(read_groups(path, MRScoreCriteria()))
 
 
 def test_rows_of_a_group_must_be_adjacent_with_one_reference(tmp_path: Path) -> None:
     rows = [flat_row(id=str(number), group=name) for number, name in enumerate("aba")]
     path = write_flat(tmp_path / "pairs.csv", rows)
-    with pytest.raises(InputError, match="row 3: field 'group': expected adjacent rows of 'a'"):
+    with pytest.raises(InputError, match="row 3: field 'group': Expected adjacent rows of 'a'"):
         list(read_groups(path, RadCliQCriteria()))
     rows[1] |= {"group": "a", "reference": "Other."}
-    with pytest.raises(InputError, match="row 2: field 'reference': expected the same text in all rows of group 'a'"):
+    with pytest.raises(InputError, match="row 2: field 'reference': Expected the same text in all rows of group 'a'"):
         list(read_groups(write_flat(path, rows), RadCliQCriteria()))
 
 
@@ -282,12 +282,12 @@ def _folder(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "make", "problem"),
     [
-        ("a.jsonl", _broken_jsonl, r"a\.jsonl, row 1: expected a JSON object"),
-        ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: expected UTF-8 text but byte 8 is not"),
-        ("a.csv", _broken_csv, r"a\.csv, row 1: field 'candidate': expected UTF-8 text"),
+        ("a.jsonl", _broken_jsonl, r"a\.jsonl, row 1: Expected a JSON object"),
+        ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: Expected UTF-8 text but byte 8 is not"),
+        ("a.csv", _broken_csv, r"a\.csv, row 1: field 'candidate': Expected UTF-8 text"),
         ("a.parquet", _truncated, r"a\.parquet: cannot be read as parquet"),
         ("a.parquet", _absent, r"a\.parquet: cannot be read as parquet \(No such file"),
-        ("a.txt", _absent, r"a\.txt: expected a name that ends with"),
+        ("a.txt", _absent, r"a\.txt: Expected a name that ends with"),
         ("folder", _folder, r"folder: cannot be read as a dataset"),
     ],
 )
@@ -301,12 +301,12 @@ def test_broken_file_is_reported(tmp_path: Path, name: str, make: Callable[[Path
 def test_datasets_folder_with_splits_or_invalid_text_raises(tmp_path: Path) -> None:
     dataset = datasets.Dataset.from_list([flat_row()])
     datasets.DatasetDict({"train": dataset, "test": dataset}).save_to_disk(str(tmp_path / "both"))
-    with pytest.raises(InputError, match="both: expected one dataset but got several splits"):
+    with pytest.raises(InputError, match="both: Expected one dataset but got several splits"):
         list(read_groups(tmp_path / "both", RadCliQCriteria()))
     broken = pa.array([b"\xff"], pa.binary()).view(pa.string())
     table = pa.table({"id": ["1"], "reference": ["Clear."], "candidate": broken, **{tag: [0.0] for tag in TAGS}})
     datasets.Dataset(table).save_to_disk(str(tmp_path / "broken"))
-    with pytest.raises(InputError, match="broken, row 1: field 'candidate': expected UTF-8 text"):
+    with pytest.raises(InputError, match="broken, row 1: field 'candidate': Expected UTF-8 text"):
         list(read_groups(tmp_path / "broken", RadCliQCriteria()))
 
 
@@ -345,7 +345,7 @@ def test_any_json_is_read_or_raises_one_line(
 
 def test_text_field_allow_integer_reads_integers() -> None:
     assert text_field({"id": 7}, "id", allow_integer=True) == "7"
-    with pytest.raises(ValueError, match="expected a text but got 7"):
+    with pytest.raises(ValueError, match="Expected a text but got 7"):
         text_field({"id": 7}, "id")
 
 
@@ -381,9 +381,9 @@ def test_read_groups_accepts_flat_rows_with_and_without_weights(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"matched": 0.5}, "candidate 1: field 'wrong': expected a number because the row has 'matched'"),
-        ({"matched": 0.5, "wrong": -1.0}, "candidate 1: field 'wrong': expected a finite number >= 0 but got -1.0"),
-        ({"matched": "much", "wrong": 0.0}, "candidate 1: field 'matched': expected a number but got 'much'"),
+        ({"matched": 0.5}, "candidate 1: field 'wrong': Expected a number because the row has 'matched'"),
+        ({"matched": 0.5, "wrong": -1.0}, "candidate 1: field 'wrong': Expected a finite number >= 0 but got -1.0"),
+        ({"matched": "much", "wrong": 0.0}, "candidate 1: field 'matched': Expected a number but got 'much'"),
     ],
 )
 def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, Any], message: str) -> None:
@@ -398,21 +398,21 @@ def test_read_groups_invalid_weights_raise(tmp_path: Path, weights: dict[str, An
 @pytest.mark.parametrize(
     ("located_errors", "message"),
     [
-        ("all", "expected JSON"),
-        ('{"side": "candidate"}', "expected a list of objects with side, statements and errors"),
+        ("all", "Expected JSON"),
+        ('{"side": "candidate"}', "Expected a list of objects with side, statements and errors"),
         (
             '[{"side": "left", "statements": ["Clear."]}]',
-            "expected the side to be candidate or reference but got 'left'",
+            "Expected the side to be candidate or reference but got 'left'",
         ),
         (
             '[{"side": "candidate", "statements": "Clear."}]',
-            "expected statements to be a list of texts but got 'Clear.'",
+            "Expected statements to be a list of texts but got 'Clear.'",
         ),
-        ('[{"side": "candidate", "statements": []}]', r"expected statements to be a list of texts but got \[\]"),
-        ('[{"side": "candidate", "statements": ["Clear."], "wrong": -1}]', "'wrong': expected a finite number >= 0"),
+        ('[{"side": "candidate", "statements": []}]', r"Expected statements to be a list of texts but got \[\]"),
+        ('[{"side": "candidate", "statements": ["Clear."], "wrong": -1}]', "'wrong': Expected a finite number >= 0"),
         (
             '[{"side": "candidate", "statements": ["Clear."], "errors": {"omission": "many"}}]',
-            "'omission': expected a finite number >= 0 but got 'many'",
+            "'omission': Expected a finite number >= 0 but got 'many'",
         ),
     ],
 )

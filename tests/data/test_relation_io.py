@@ -26,15 +26,15 @@ def test_write_then_read_returns_equal_relations(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"pairs": []}, "field 'sentences': expected a list"),
-        ({"sentences": ["a"]}, "field 'pairs': expected a list"),
-        ({"sentences": ["a", " "], "pairs": []}, "expected texts that are not empty"),
-        ({"sentences": ["a", 3], "pairs": []}, "expected texts"),
+        ({"pairs": []}, "field 'sentences': Expected a list"),
+        ({"sentences": ["a"]}, "field 'pairs': Expected a list"),
+        ({"sentences": ["a", " "], "pairs": []}, "Expected texts that are not empty"),
+        ({"sentences": ["a", 3], "pairs": []}, "Expected texts"),
         ({"sentences": ["a"], "pairs": [{"first": 0, "second": 1, "score": 1}]}, "indices from 0 to 0 but got 1"),
         ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1, "score": 0.7}]}, "a score of -1, 0, 0.5, 1"),
         ({"sentences": ["a", "b"], "pairs": [{"first": 0, "second": 1}]}, "objects with first, second and score"),
-        ({"sentences": "[1", "pairs": []}, "expected JSON"),
-        ({"sentences": "[" * 100_000, "pairs": []}, "expected JSON"),
+        ({"sentences": "[1", "pairs": []}, "Expected JSON"),
+        ({"sentences": "[" * 100_000, "pairs": []}, "Expected JSON"),
     ],
 )
 def test_invalid_row_is_reported(row: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_datamodule_splits_by_first_sentence(tmp_path: Path) -> None:
 def test_datamodule_without_pairs_or_with_invalid_settings_raises(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_relations(path, [RECORDS[1]] * 20)
-    with pytest.raises(InputError, match="expected relations for train but none are left"):
+    with pytest.raises(InputError, match="Expected relations for train but none are left"):
         RelationDataModule(str(path)).setup()
     for settings, message in (
         ({"batch_size": 0}, "batch_size"),

@@ -70,9 +70,7 @@ def test_metric_is_copied_and_pickled_with_its_state() -> None:
 
 
 def test_both_import_paths_are_the_same_class() -> None:
-    from radreward.metrics import ScorerMetric as FromMetrics
-
-    assert radreward.ScorerMetric is FromMetrics is ScorerMetric
+    assert radreward.ScorerMetric is ScorerMetric
 
 
 class _Module(LightningModule):

@@ -90,7 +90,7 @@ def test_missing_column_raises_input_error() -> None:
     reward = trl_reward(Letters(), reference_column="report")
     with pytest.raises(InputError, match="a column 'report'"):
         reward(prompts=[""], completions=["a"], reference=["a"])
-    with pytest.raises(InputError, match="a text for each"):
+    with pytest.raises(InputError, match="one text per completion"):
         reward(prompts=[""], completions=["a"], report=[None])
 
 

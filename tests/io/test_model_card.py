@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from radreward import load
-from radreward.io.model_card import MODEL_CARD, write_model_card
+from radreward.io.model_card import MODEL_CARD, write_model_settings
 
 
 def card(folder: Path, config: dict[str, object]) -> str:
-    write_model_card(folder, "config.json", config)
+    write_model_settings(folder / "config.json", config)
     return (folder / MODEL_CARD).read_text(encoding="utf-8")
 
 

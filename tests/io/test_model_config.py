@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "model.safetensors").write_bytes(bytes(range(256)))
     (tmp_path / "tokenizer").mkdir()
     (tmp_path / "tokenizer" / "vocabulary.txt").write_text("lung")
-    write_config(tmp_path / "config.json", {"format": 1}, ("model.safetensors", "tokenizer"))
+    write_config(tmp_path / "config.json", {}, ("model.safetensors", "tokenizer"))
     return tmp_path
 
 
@@ -53,7 +53,7 @@ def test_every_flipped_bit_is_reported(tmp_path_factory: pytest.TempPathFactory,
     folder = tmp_path_factory.mktemp("model")
     weights = bytearray(range(256))
     (folder / "model.safetensors").write_bytes(weights)
-    write_config(folder / "config.json", {"format": 1}, ("model.safetensors",))
+    write_config(folder / "config.json", {}, ("model.safetensors",))
     read_config(folder / "config.json", (), files=("model.safetensors",))
     weights[bit // 8] ^= 1 << bit % 8
     (folder / "model.safetensors").write_bytes(weights)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -50,6 +51,16 @@ def test_second_process_is_told_who_writes_and_a_dead_one_is_taken_over(tmp_path
     with claim(output), pytest.raises(InputError, match=f"process {os.getpid()} on"), claim(output):
         raise AssertionError
     assert [path.name for path in tmp_path.rglob("*")] == ["results"] * (claim is claimed_folder)  # made by the other
+
+
+def test_claimed_file_waits_for_its_writer(tmp_path: Path) -> None:
+    process = hold(claimed_file, tmp_path / "a.csv")
+    timer = threading.Timer(0.3, process.kill)
+    timer.start()
+    with claimed_file(tmp_path / "a.csv", wait=True):
+        assert process.wait() == -signal.SIGKILL
+    timer.join()
+    process.communicate()
 
 
 def test_workers_of_a_killed_process_do_not_hold_its_output(tmp_path: Path) -> None:

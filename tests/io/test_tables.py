@@ -85,21 +85,21 @@ def test_missing_file_and_unwritable_path_are_named(tmp_path: Path, suffix: str)
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.parquet.gz"])
 def test_unknown_suffix_is_named(name: str) -> None:
-    with pytest.raises(InputError, match=r"expected a name that ends with \.jsonl, \.csv, \.parquet but got"):
+    with pytest.raises(InputError, match=r"Expected a name that ends with \.jsonl, \.csv, \.parquet but got"):
         table_suffix(name)
-    with pytest.raises(InputError, match="expected a name that ends with"):
+    with pytest.raises(InputError, match="Expected a name that ends with"):
         rows(Path(name))
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"{", r"expected a JSON object \(Expecting"),
-        (b"[1]", "expected a JSON object but got list"),
-        (b"", r"expected a JSON object \("),
-        (b'{"a": "\xff"}', "expected UTF-8 text but byte 7 is not"),
-        (b'{"a": ' + b"1" * 5000 + b"}", "expected a JSON object"),
-        (b"[" * 200_000, "expected a JSON object"),
+        (b"{", r"Expected a JSON object \(Expecting"),
+        (b"[1]", "Expected a JSON object but got list"),
+        (b"", r"Expected a JSON object \("),
+        (b'{"a": "\xff"}', "Expected UTF-8 text but byte 7 is not"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "Expected a JSON object"),
+        (b"[" * 200_000, "Expected a JSON object"),
     ],
     ids=["open", "list", "blank", "bytes", "digits", "deep"],
 )
@@ -116,10 +116,10 @@ def test_invalid_json_line_is_reported_alone(tmp_path: Path, line: bytes, proble
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"2", "expected as many fields as the header has"),
-        (b"2,x,y", "expected as many fields as the header has"),
-        (b"2,\xff", "field 'text': expected UTF-8 text"),
-        (b'2,"x"y', "expected CSV (',' expected after '\"')"),
+        (b"2", "Expected as many fields as the header has"),
+        (b"2,x,y", "Expected as many fields as the header has"),
+        (b"2,\xff", "field 'text': Expected UTF-8 text"),
+        (b'2,"x"y', "Expected CSV (',' expected after '\"')"),
     ],
 )
 def test_invalid_csv_row_is_reported_alone(tmp_path: Path, line: bytes, problem: str) -> None:
@@ -133,9 +133,9 @@ def test_invalid_csv_row_is_reported_alone(tmp_path: Path, line: bytes, problem:
 def test_csv_open_quote_and_duplicate_column_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n1,x\n2,"open\n3,x\n')
-    assert [row.error for row in rows(path)] == [None, "expected CSV (a quote is never closed)"]
+    assert [row.error for row in rows(path)] == [None, "Expected CSV (a quote is never closed)"]
     path.write_text("id,text,id\n1,x,2\n")
-    with pytest.raises(InputError, match=r"a\.csv: expected a header of different columns but got 'id' twice"):
+    with pytest.raises(InputError, match=r"a\.csv: Expected a header of different columns but got 'id' twice"):
         rows(path)
 
 
@@ -143,7 +143,7 @@ def test_csv_open_quote_and_duplicate_column_are_reported(tmp_path: Path) -> Non
 def test_csv_header_in_other_encoding_is_named(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,t\xe9xt\n1,x\n", encoding=encoding)
-    with pytest.raises(InputError, match=r"a\.csv: expected a header in UTF-8\.$"):
+    with pytest.raises(InputError, match=r"a\.csv: Expected a header in UTF-8\.$"):
         rows(path)
 
 
@@ -171,7 +171,7 @@ def test_parquet_invalid_utf8_names_row_and_field(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": good, "text": broken}), path)
     assert rows(path) == [
         TableRow(1, {"id": "1", "text": "x"}),
-        TableRow(2, {"id": "2"}, "field 'text': expected UTF-8 text"),
+        TableRow(2, {"id": "2"}, "field 'text': Expected UTF-8 text"),
     ]
 
 

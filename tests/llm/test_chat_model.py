@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from radreward.errors import InputError
 from radreward.io.cache import SQLiteCache
-from radreward.llm import Budget, ChatModel, ResponseCache, max_token_bound, request_key
+from radreward.llm import Budget, ChatModel, ResponseCache
+from radreward.llm.budget import max_token_bound
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
+from radreward.llm.response_cache import request_key
 
 
 class Echo(ChatModel):

@@ -22,7 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.llm import OpenAIChatModel, ResponseCache, max_token_bound
+from radreward.llm import OpenAIChatModel, ResponseCache
+from radreward.llm.budget import max_token_bound
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.llm.server_requests import is_loopback, parse_response
 
@@ -130,8 +131,8 @@ def test_complete_retries_after_a_fault(serve: Callable[..., Loopback], fault: s
         ("cut", "the connection failed"),
         ("half", "the connection failed"),
         ("slow", "it took longer than 0.2 s"),
-        ("garbage", "the reply is not a chat completion (expected JSON"),
-        ("shape", "the reply is not a chat completion (expected a chat completion)"),
+        ("garbage", "the reply is not a chat completion (Expected JSON"),
+        ("shape", "the reply is not a chat completion (Expected a chat completion)"),
     ],
 )
 def test_complete_persistent_fault_gives_a_status(serve: Callable[..., Loopback], fault: str, reason: str) -> None:
@@ -396,7 +397,7 @@ def test_is_loopback_recognizes_this_machine_only(url: str, here: bool) -> None:
 
 def test_complete_remote_server_requires_allow_remote(monkeypatch: pytest.MonkeyPatch) -> None:
     _set_environment(monkeypatch, "https://chat.invalid/v1")
-    with pytest.raises(InputError, match="OPENAI_BASE_URL is not on this machine: expected `allow_remote`") as error:
+    with pytest.raises(InputError, match="OPENAI_BASE_URL is not on this machine: Expected `allow_remote`") as error:
         OpenAIChatModel().complete([make_request("a")])
     assert "chat.invalid" not in str(error.value)
 
@@ -486,7 +487,7 @@ def test_complete_works_inside_a_running_event_loop(serve: Callable[..., Loopbac
 def test_complete_does_not_send_unpaired_surrogates(serve: Callable[..., Loopback]) -> None:
     server = serve()
     answers = OpenAIChatModel().complete([make_request("\ud800"), make_request("b")])
-    assert answers[0].status == "not sent: expected message 1 to be Unicode text"
+    assert answers[0].status == "not sent: Expected message 1 to be Unicode text"
     assert answers[1].text == "B"
     assert len(server.attempts()) == 1
 

@@ -131,8 +131,8 @@ def test_benchmark_failing_scorers_are_reported_and_do_not_stop_others(tmp_path:
     assert rows["raising"]["unscored_reasons"] == {"not scored, because the scorer failed": 72}
     assert rows["short"]["failure"] == "Expected 128 totals, one for each pair, but got 127."
     assert rows["infinite"]["unscored_reasons"] == {
-        "expected a finite score but got inf": 2,
-        "expected a finite score but got nan": 2,
+        "Expected a finite score but got inf": 2,
+        "Expected a finite score but got nan": 2,
     }
     assert rows["good"]["status"] == rows["same"]["status"] == "ok"
     constant = only(results["agreement"], scorer="same", target="errors", scope="pooled")
@@ -147,7 +147,7 @@ def test_benchmark_failing_scorers_are_reported_and_do_not_stop_others(tmp_path:
     write_benchmark(result, tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert lines[0]["scores"]["infinite"] is None
-    assert lines[0]["status"]["infinite"] == "expected a finite score but got inf"
+    assert lines[0]["status"]["infinite"] == "Expected a finite score but got inf"
     assert lines[199]["status"]["raising"] == "the scorer failed"
 
 

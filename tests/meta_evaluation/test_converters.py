@@ -84,15 +84,15 @@ def test_rexval_missing_counts_are_nan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"candidate_type": "meteor"}, "field 'candidate_type': expected one of radgraph, bertscore, s_emb, bleu"),
-        ({"study_number": 2}, "field 'study_number': expected a row of .*, 0 to 1, but got 2"),
-        ({"error_category": 7}, "field 'error_category': expected a number from 1 to 6 but got '7'"),
-        ({"error_category": 1.5}, "field 'error_category': expected an integer from 1 to 6 but got '1.5'"),
-        ({"clinically_significant": "maybe"}, "field 'clinically_significant': expected true or false"),
-        ({"num_errors": "many"}, "field 'num_errors': expected a number from 0 to 1000 but got 'many'"),
+        ({"candidate_type": "meteor"}, "field 'candidate_type': Expected one of radgraph, bertscore, s_emb, bleu"),
+        ({"study_number": 2}, "field 'study_number': Expected a row of .*, 0 to 1, but got 2"),
+        ({"error_category": 7}, "field 'error_category': Expected a number from 1 to 6 but got '7'"),
+        ({"error_category": 1.5}, "field 'error_category': Expected an integer from 1 to 6 but got '1.5'"),
+        ({"clinically_significant": "maybe"}, "field 'clinically_significant': Expected true or false"),
+        ({"num_errors": "many"}, "field 'num_errors': Expected a number from 0 to 1000 but got 'many'"),
         (
             {"rater_index": 1, "error_category": 2},
-            "expected one count per rater, category and significance but got a second one",
+            "Expected one count per rater, category and significance but got a second one",
         ),
     ],
 )
@@ -126,16 +126,16 @@ def test_rate_eval_sentences_with_possible_errors_are_normalized(tmp_path: Path)
     row = {"gt_report": "a b", "similar_report": "a", "Score": 1, "possible": 3}
     [pair] = CONVERTERS["rate-eval-sentences"](write(tmp_path / "a.csv", [row]))
     assert pair.ratings[MEAN_RATER] == pytest.approx(2 / 3)
-    with pytest.raises(InputError, match="row 1: field 'possible': expected a number from 1 to 1000 but got '0'"):
+    with pytest.raises(InputError, match="row 1: field 'possible': Expected a number from 1 to 1000 but got '0'"):
         list(CONVERTERS["rate-eval-sentences"](write(tmp_path / "b.csv", [row | {"possible": 0}])))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Score": 7}, "field 'Score': expected a number from 0 to 5 but got '7'"),
-        ({"Score": ""}, "field 'Score': expected a number from 0 to 5 but got ''"),
-        ({"similar_report": " "}, "field 'similar_report': expected a text that is not empty"),
+        ({"Score": 7}, "field 'Score': Expected a number from 0 to 5 but got '7'"),
+        ({"Score": ""}, "field 'Score': Expected a number from 0 to 5 but got ''"),
+        ({"similar_report": " "}, "field 'similar_report': Expected a text that is not empty"),
     ],
 )
 def test_rate_eval_invalid_row_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -147,7 +147,7 @@ def test_rate_eval_invalid_row_is_named(tmp_path: Path, change: dict[str, object
 def test_rate_eval_missing_columns_and_rows_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
     for task, column in (("sentences", "Score"), ("paragraphs", "Score"), ("triads", "original")):
-        with pytest.raises(InputError, match=rf"a\.csv, row 1: field '{column}': expected a column of this name"):
+        with pytest.raises(InputError, match=rf"a\.csv, row 1: field '{column}': [Ee]xpected a column of this name"):
             list(CONVERTERS[f"rate-eval-{task}"](path))
     (tmp_path / "b.csv").write_text("gt_report,similar_report,Score\n")
     with pytest.raises(InputError, match=r"b\.csv: Expected at least one row"):
@@ -173,9 +173,9 @@ def test_convert_rad100_total_is_the_rating(tmp_path: Path) -> None:
     assert [row.group for row in pairs.rows] == ["1", "1"]
     assert pairs.criteria == tuple(ITEMS)
     rows[1]["grammar"] = 2
-    with pytest.raises(InputError, match="row 2: field 'grammar': expected a number from 0 to 1 but got '2'"):
+    with pytest.raises(InputError, match="row 2: field 'grammar': Expected a number from 0 to 1 but got '2'"):
         convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
-    with pytest.raises(InputError, match="row 1: field 'impression_consistency': expected a column of this name"):
+    with pytest.raises(InputError, match="row 1: field 'impression_consistency': Expected a column of this name"):
         convert("rad100", write(tmp_path / "b.csv", [{"reference": "a", "candidate": "b"}]), tmp_path / "a.jsonl")
 
 
@@ -223,9 +223,13 @@ def test_convert_sentences_keeps_scores_and_matches_of_every_rater(tmp_path: Pat
 @pytest.mark.parametrize(
     ("row", "change", "message"),
     [
-        (0, {"Sentence Score": 0.7}, "row 1: field 'sentence score': expected -1, 0, 0.5 or 1 but got 0.7"),
-        (0, {"Match ID": "C,D"}, "case '1', rater 'mean': match 'C' is no sentence of the other report"),
-        (2, {"ID": "A"}, "case '1', rater 'mean': expected different ids"),
+        (0, {"Sentence Score": 0.7}, "row 1: field 'sentence score': Expected -1, 0, 0.5 or 1 but got 0.7"),
+        (
+            0,
+            {"Match ID": "C,D"},
+            "case '1', rater 'mean': Expected the id of a sentence of the other report but got the match 'C'",
+        ),
+        (2, {"ID": "A"}, "case '1', rater 'mean': Expected different ids"),
     ],
 )
 def test_convert_sentences_invalid_score_is_named(
@@ -247,9 +251,9 @@ def test_sentence_eval_several_raters_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Overall Score": ""}, "case '1', rater 'mean': expected one overall score but got none"),
-        ({"Overall Score": 6}, "row 3: field 'overall score': expected a number from 0 to 5 but got '6'"),
-        ({"ID": "3", "Type": "both"}, "row 3: field 'Type': expected Original or Predicted but got 'both'"),
+        ({"Overall Score": ""}, "case '1', rater 'mean': Expected one overall score but got none"),
+        ({"Overall Score": 6}, "row 3: field 'overall score': Expected a number from 0 to 5 but got '6'"),
+        ({"ID": "3", "Type": "both"}, "row 3: field 'Type': Expected Original or Predicted but got 'both'"),
     ],
 )
 def test_convert_sentence_eval_invalid_case_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -266,9 +270,9 @@ def test_green_preferences_disagreeing_experts_prefer_neither(tmp_path: Path) ->
     assert (agreed.id, agreed.reference, agreed.candidate_a, agreed.candidate_b) == ("p", "r", "x", "y")
     assert (agreed.preferred, agreed.group, agreed.confidence) == ("b", "r", 7)
     assert differ.preferred == "neither"  # the experts disagree
-    with pytest.raises(InputError, match="row 1: field 'preference': expected 1 or 2, or 0 for neither, but got '3'"):
+    with pytest.raises(InputError, match="row 1: field 'preference': Expected 1 or 2, or 0 for neither, but got '3'"):
         list(CONVERTERS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
-    with pytest.raises(InputError, match="row 2: field 'id': expected the texts of 'p' as in its first row"):
+    with pytest.raises(InputError, match="row 2: field 'id': Expected the texts of 'p' as in its first row"):
         list(CONVERTERS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
 
 
@@ -291,14 +295,14 @@ def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raters", "message"),
     [
-        ({}, "field 'raters': expected a mapping from rater to counts but got {}"),
-        ({"x": 3}, "field 'raters.x': expected a mapping from criterion to count but got 3"),
-        ({"x": {"omission": -1}}, "field 'raters.x.omission': expected a number from 0 to 1000 but got -1"),
-        ({"x": {"omission": {"significant": 1}}}, "field 'raters.x.omission': expected significant and insignificant"),
-        ({"x": {"significant": {"a": 1}, "insignificant": {}}}, "field 'raters.x': expected the same criteria"),
+        ({}, "field 'raters': Expected a mapping from rater to counts but got {}"),
+        ({"x": 3}, "field 'raters.x': Expected a mapping from criterion to count but got 3"),
+        ({"x": {"omission": -1}}, "field 'raters.x.omission': Expected a number from 0 to 1000 but got -1"),
+        ({"x": {"omission": {"significant": 1}}}, "field 'raters.x.omission': Expected significant and insignificant"),
+        ({"x": {"significant": {"a": 1}, "insignificant": {}}}, "field 'raters.x': Expected the same criteria"),
         (
             {"x": {"a": 1, "b": {"significant": 1, "insignificant": 0}}},
-            "field 'raters.x': expected separate significant errors for all criteria or for none",
+            "field 'raters.x': Expected separate significant errors for all criteria or for none",
         ),
     ],
 )
@@ -312,7 +316,7 @@ def test_convert_nested_counts_invalid_row_is_named(tmp_path: Path, raters: Any,
 def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--groups=5", "--per-reference=4", f"--output={tmp_path / 'data'}"]) == 0
     output = tmp_path / "rated.parquet"
-    assert main(["convert", "--from", "groups", str(tmp_path / "data"), f"--output={output}"]) == 0
+    assert main(["convert", "--from", "groups", f"--input={tmp_path / 'data'}", f"--output={output}"]) == 0
     assert "20 rated pairs of 5 cases" in capsys.readouterr().out
     pairs = read_rated_pairs(output)
     assert pairs.criteria == RadCliQCriteria().tags
@@ -378,11 +382,11 @@ def test_convert_radpref_counts_errors_by_type_and_significance(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("judgement", "message"),
     [
-        ({"rating": 6}, r"case 1: field 'rating': expected a number from 1 to 5 but got 6"),
-        ({"finding_errors": {"3": {"error_type": "typo"}}}, r"finding_errors\.3\.error_type': expected 'false' or"),
-        ({"missing_findings": {"0": {"clinical_significance": "big"}}}, r"missing_findings\.0': expected a signif"),
-        ({"finding_errors": [1]}, r"field 'user_1: C1\.finding_errors': expected a mapping but got \[1\]"),
-        ([], r"field 'user_1: C1': expected a mapping but got \[\]"),
+        ({"rating": 6}, r"case 1: field 'rating': Expected a number from 1 to 5 but got 6"),
+        ({"finding_errors": {"3": {"error_type": "typo"}}}, r"finding_errors\.3\.error_type': Expected 'false' or"),
+        ({"missing_findings": {"0": {"clinical_significance": "big"}}}, r"missing_findings\.0': Expected a signif"),
+        ({"finding_errors": [1]}, r"field 'user_1: C1\.finding_errors': Expected a mapping but got \[1\]"),
+        ([], r"field 'user_1: C1': Expected a mapping but got \[\]"),
     ],
 )
 def test_radpref_invalid_entry_is_named(tmp_path: Path, judgement: Any, message: str) -> None:
@@ -439,7 +443,7 @@ def test_convert_radjudge_gives_relations_of_each_test(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranking", ["C1 > C9", "C1", None, 3, ["C1 > C2", ""]])
 def test_radjudge_invalid_ranking_is_named(tmp_path: Path, ranking: Any) -> None:
-    with pytest.raises(InputError, match=r"ranking_tests\.py, test 1: field 'expected_ranking': expected relations"):
+    with pytest.raises(InputError, match=r"ranking_tests\.py, test 1: field 'expected_ranking': Expected relations"):
         list(CONVERTERS["radjudge"](radjudge(tmp_path, ranking)))
 
 

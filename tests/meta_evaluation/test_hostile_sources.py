@@ -269,5 +269,5 @@ def test_number_beyond_its_limits_is_refused(layout: str, steps: Steps, data: st
 def test_more_entries_than_errors_allowed_are_refused(layout: str, steps: Steps, entries: Callable[[int], Any]) -> None:
     assert not converted(layout, changed(SOURCES[layout], steps, entries(MAX_COUNT)))
     error = converted(layout, changed(SOURCES[layout], steps, entries(MAX_COUNT + 1)))
-    assert "expected at most 1,000 errors of 'omission' by rater" in error
+    assert "Expected at most 1,000 errors of 'omission' by rater" in error
     assert error.endswith("but got 1,001.")

@@ -49,10 +49,10 @@ def test_read_preferences_returns_what_was_written(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"preferred": "1"}, "field 'preferred': expected 'a', 'b', 'equal' or 'neither' but got '1'"),
-        ({"confidence": 11}, "field 'confidence': expected a number from 1 to 10 but got 11"),
-        ({"candidate_b": ""}, "field 'candidate_b': expected a text that is not empty"),
-        ({"id": "z"}, "field 'id': expected a new id but 'z' is in row 1"),
+        ({"preferred": "1"}, "field 'preferred': Expected 'a', 'b', 'equal' or 'neither' but got '1'"),
+        ({"confidence": 11}, "field 'confidence': Expected a number from 1 to 10 but got 11"),
+        ({"candidate_b": ""}, "field 'candidate_b': Expected a text that is not empty"),
+        ({"id": "z"}, "field 'id': Expected a new id but 'z' is in row 1"),
     ],
 )
 def test_read_preferences_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

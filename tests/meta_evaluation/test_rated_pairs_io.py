@@ -100,22 +100,22 @@ def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reference": None}, "field 'reference': expected a text but got None"),
-        ({"candidate": 3}, "field 'candidate': expected a text but got 3"),
-        ({"id": " "}, "field 'id': expected a text that is not empty"),
-        ({"rating": "good"}, "field 'rating': expected a number or JSON but got 'good'"),
+        ({"reference": None}, "field 'reference': Expected a text but got None"),
+        ({"candidate": 3}, "field 'candidate': Expected a text but got 3"),
+        ({"id": " "}, "field 'id': Expected a text that is not empty"),
+        ({"rating": "good"}, "field 'rating': Expected a number or JSON but got 'good'"),
         ({"rating": True}, None),
-        ({"rating": [1e400]}, "field 'rating': expected a finite number but got inf"),
-        ({"rating": {"x": []}}, r"field 'rating': expected a finite number but got \[\]"),
-        ({"errors": 3}, "field 'errors': expected a mapping from criterion to count, or from rater to such a mapping"),
-        ({"errors": {"omission": -1}}, "field 'errors.omission': expected a number from 0 to 1,000 but got -1"),
-        ({"errors": {"omission": 1e30}}, r"field 'errors.omission': expected a number from 0 to 1,000 but got 1e\+30"),
-        ({"errors": {"x": {"omission": 1}, "y": 2}}, "field 'errors': expected a mapping for each rater but got 2"),
-        ({"system": 3}, "field 'system': expected a text but got 3"),
-        ({"synthetic": "perhaps"}, "field 'synthetic': expected a number or JSON but got 'perhaps'"),
+        ({"rating": [1e400]}, "field 'rating': Expected a finite number but got inf"),
+        ({"rating": {"x": []}}, r"field 'rating': Expected a finite number but got \[\]"),
+        ({"errors": 3}, "field 'errors': Expected a mapping from criterion to count, or from rater to such a mapping"),
+        ({"errors": {"omission": -1}}, "field 'errors.omission': Expected a number from 0 to 1,000 but got -1"),
+        ({"errors": {"omission": 1e30}}, r"field 'errors.omission': Expected a number from 0 to 1,000 but got 1e\+30"),
+        ({"errors": {"x": {"omission": 1}, "y": 2}}, "field 'errors': Expected a mapping for each rater but got 2"),
+        ({"system": 3}, "field 'system': Expected a text but got 3"),
+        ({"synthetic": "perhaps"}, "field 'synthetic': Expected a number or JSON but got 'perhaps'"),
         (
             {"errors": {"omission": 1}, "errors_significant": {"omission": 2}},
-            "field 'errors_significant': expected at most the number of all errors of 'omission' but got 2",
+            "field 'errors_significant': Expected at most the number of all errors of 'omission' but got 2",
         ),
     ],
 )
@@ -140,11 +140,11 @@ def test_read_rated_pairs_many_invalid_rows_lists_the_first_five(tmp_path: Path)
 def test_read_rated_pairs_different_criteria_are_rejected(tmp_path: Path) -> None:
     rows = [ROW | {"errors": {"a": 1, "b": 0}}, ROW | {"id": "b", "errors": {"a": 1}}]
     with pytest.raises(
-        InputError, match="row 2: field 'errors': expected a count of 'b', as in the rows before; write 0"
+        InputError, match="row 2: field 'errors': Expected a count of 'b', as in the rows before; write 0"
     ):
         read_rated_pairs(write(tmp_path / "a.jsonl", rows))
     rows[1]["errors"] = {"a": 1, "b": 0, "c": 0}
-    with pytest.raises(InputError, match="row 2: field 'errors': expected no count of 'c'"):
+    with pytest.raises(InputError, match="row 2: field 'errors': Expected no count of 'c'"):
         read_rated_pairs(write(tmp_path / "a.jsonl", rows))
 
 
@@ -152,7 +152,7 @@ def test_read_rated_pairs_missing_rows_or_columns_are_rejected(tmp_path: Path) -
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match="Expected at least one row"):
         read_rated_pairs(tmp_path / "a.jsonl")
-    with pytest.raises(InputError, match="row 1: field 'candidate': expected a column of this name"):
+    with pytest.raises(InputError, match="row 1: field 'candidate': Expected a column of this name"):
         read_rated_pairs(write(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
 
 

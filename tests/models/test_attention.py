@@ -4,7 +4,7 @@ import pytest
 from transformers import BertConfig, GPT2Config, LlamaConfig, PreTrainedConfig, RobertaConfig
 
 from radreward.errors import InputError
-from radreward.models import check_length
+from radreward.models.attention import check_length
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModel, LlamaConfig
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack
 from radreward.errors import InputError
-from radreward.models import Backbone, LoRA, RewardModel
+from radreward.models import Backbone, LoRA, PooledRewardModel
 from radreward.models.tiny_backbones import tiny_model
 
 PACKED = pack([[[1, 2, 8, 9], [3, 7]], [[1, 2, 8, 9], [4, 5]]], "tree")
@@ -27,7 +27,7 @@ def llama(tmp_path: Path) -> Path:
     return tmp_path / "llama"
 
 
-def _losses(model: RewardModel, steps: int = 12) -> list[float]:
+def _losses(model: PooledRewardModel, steps: int = 12) -> list[float]:
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
     target = torch.tensor([[1.0] * 6, [-1.0] * 6])
     losses = []
@@ -45,7 +45,7 @@ def _losses(model: RewardModel, steps: int = 12) -> list[float]:
 @pytest.mark.parametrize("quantization", ["4bit", "8bit"])
 def test_quantized_backbone_trains_its_adapters(llama: Path, quantization: Literal["4bit", "8bit"]) -> None:
     bitsandbytes = pytest.importorskip("bitsandbytes")
-    model = RewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQCriteria())
+    model = PooledRewardModel(Backbone(str(llama), LoRA(4), quantization), RadCliQCriteria())
     kind = bitsandbytes.nn.Linear4bit if quantization == "4bit" else bitsandbytes.nn.Linear8bitLt
     assert any(isinstance(module, kind) for module in model.modules())
     before = {name: value.clone() for name, value in model.trained_state().items()}
@@ -64,7 +64,7 @@ def test_4bit_backbone_gradients_are_unchanged_by_evaluation(llama: Path) -> Non
     gradients = []
     for evaluated in (False, True):
         torch.manual_seed(0)
-        model = RewardModel(Backbone(str(llama), LoRA(4), "4bit"), RadCliQCriteria())
+        model = PooledRewardModel(Backbone(str(llama), LoRA(4), "4bit"), RadCliQCriteria())
         layers = [module for module in model.modules() if isinstance(module, bitsandbytes.nn.Linear4bit)]
         assert not any(getattr(layer, "support_avx512bf16_for_cpu", False) for layer in layers)
         if evaluated:
@@ -84,7 +84,7 @@ def test_encoder_every_trainable_weight_gets_a_gradient(kind: str, lora: LoRA | 
     sizes = {"vocab_size": 32, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     config = AutoConfig.for_model(kind, **sizes, num_attention_heads=2, max_position_embeddings=64, type_vocab_size=1)
     AutoModel.from_config(config).save_pretrained(tmp_path)
-    model = RewardModel(Backbone(str(tmp_path), lora), RadCliQCriteria())
+    model = PooledRewardModel(Backbone(str(tmp_path), lora), RadCliQCriteria())
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(parameter)
@@ -100,7 +100,7 @@ def test_gradient_checkpointing_keeps_gradients(tmp_path: Path) -> None:
     for checkpointing in (False, True):
         torch.manual_seed(0)
         backbone = Backbone(str(tmp_path), LoRA(4), gradient_checkpointing=checkpointing)
-        model = RewardModel(backbone, RadCliQCriteria()).train()
+        model = PooledRewardModel(backbone, RadCliQCriteria()).train()
         model(PACKED).rewards.square().sum().backward()
         gradients.append([p.grad for p in model.parameters() if p.requires_grad])
     torch.testing.assert_close(*gradients)
@@ -108,7 +108,7 @@ def test_gradient_checkpointing_keeps_gradients(tmp_path: Path) -> None:
 
 def test_bfloat16_backbone_gives_float32_rewards(tmp_path: Path) -> None:
     tiny_model("llama").save_pretrained(tmp_path)
-    rewards = RewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED).rewards
+    rewards = PooledRewardModel(Backbone(str(tmp_path), dtype="bfloat16"), RadCliQCriteria())(PACKED).rewards
     assert rewards.dtype == torch.float32
     assert rewards.isfinite().all()
 

@@ -14,9 +14,9 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
-from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.io.artifacts import load_tensors
-from radreward.models import Backbone, Calibration, LoRA, RewardModel
+from radreward.models import Backbone, Calibration, LoRA, PooledRewardModel
+from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.reward_artifact import RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.green.prompt import GreenTemplate
@@ -36,7 +36,7 @@ TINY = "tiny-bert"
 
 def _reward(folder: Path) -> None:
     calibration = Calibration([[(-1.0, 2.0), (0.0, 0.0)]] * len(RadCliQCriteria()))
-    model = RewardModel(Backbone(TINY, LoRA(2)), RadCliQCriteria())
+    model = PooledRewardModel(Backbone(TINY, LoRA(2)), RadCliQCriteria())
     save_reward_model(RewardModelArtifact(model, PlainPairTemplate(), 64, calibration), folder)
 
 

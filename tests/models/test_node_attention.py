@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack, unpack
-from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.models.attention import (
     DECODER_TYPES,
     ENCODER_TYPES,
@@ -179,7 +179,7 @@ def test_architecture_without_the_layout_raises() -> None:
 def test_scorer_rewards_equal_those_of_the_model(backbone: str) -> None:
     torch.manual_seed(0)
     template = PlainPairTemplate() if backbone == "tiny-bert" else InstructionTemplate()
-    saved = RewardModelArtifact(RewardModel(Backbone(backbone), RadCliQCriteria()).eval(), template, 4000)
+    saved = RewardModelArtifact(PooledRewardModel(Backbone(backbone), RadCliQCriteria()).eval(), template, 4000)
     scorer = RewardModelScorer(saved)
     prompts = [("clear lungs", "no effusion"), ("clear lungs", "a large effusion on the left"), ("heart", "size")]
     paths = [scorer._prompt_encoder.token_segments(*pair) for pair in prompts]

@@ -8,10 +8,11 @@ from torch import Tensor
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack, to_rows
-from radreward.models import Backbone, MultiRewardHead, PackingError, RewardModel, attention, check_packing
+from radreward.models import Backbone, EvidenceRewardModel, PooledRewardModel, RewardModel, attention
 from radreward.models import reward_model as module
 from radreward.models.node_attention import NodeLayout
 from radreward.models.pooling import POOLINGS
+from radreward.models.reward_model import PackingError, check_packing
 from radreward.models.tiny_backbones import FAMILIES
 from radreward.types import PackedBatch
 
@@ -23,12 +24,12 @@ PATHS = [
 ]
 
 
-def _model(family: str, pooling: str = "auto") -> RewardModel:
+def _model(family: str, pooling: str = "auto") -> PooledRewardModel:
     torch.manual_seed(1)
-    model = RewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQCriteria(), pooling)  # type: ignore[arg-type]
+    backbone = Backbone(f"tiny-{family}", lora=None)
+    model = PooledRewardModel(backbone, RadCliQCriteria(), pooling)  # type: ignore[arg-type]
     model.encoder.double()
-    if isinstance(model.head, MultiRewardHead):
-        torch.nn.init.normal_(model.head.out.weight)
+    torch.nn.init.normal_(model.head.out.weight)
     return model
 
 
@@ -50,12 +51,22 @@ def test_packed_rewards_and_gradients_equal_those_of_rows(family: str) -> None:
         torch.testing.assert_close(gradients[name], value, rtol=1e-4, atol=1e-5 * float(value.abs().max()) + 1e-9)
 
 
-@pytest.mark.parametrize("pooling", [*POOLINGS, "evidence"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("family", ["bert", "llama"])
 def test_packed_pooling_equals_that_of_rows(family: str, pooling: str) -> None:
     model = _model(family, pooling)
     tree, rows = (model(pack(PATHS, packing)).rewards for packing in ("tree", "rows"))
     torch.testing.assert_close(tree, rows, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_packed_evidence_equals_that_of_rows(family: str) -> None:
+    torch.manual_seed(1)
+    model = EvidenceRewardModel(Backbone(f"tiny-{family}", lora=None), RadCliQCriteria(), predicts_findings=True)
+    model.encoder.double()
+    tree, rows = (model(pack(PATHS, packing)) for packing in ("tree", "rows"))
+    torch.testing.assert_close(tree.rewards, rows.rewards, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(tree.finding_weights, rows.finding_weights, rtol=1e-5, atol=1e-5)
 
 
 def test_single_row_equals_a_plain_sequence() -> None:

@@ -15,14 +15,15 @@ from radreward.errors import InputError
 from radreward.models import (
     Backbone,
     Calibration,
+    EvidenceRewardModel,
     LoRA,
-    RewardModel,
+    PooledRewardModel,
     RewardModelArtifact,
-    load_initial_weights,
     load_reward_model,
     save_reward_model,
 )
-from radreward.models.heads import FeatureHead, MultiRewardHead
+from radreward.models.heads import FeatureHead
+from radreward.models.reward_artifact import load_initial_weights
 from radreward.models.tiny_backbones import tiny_model
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
@@ -34,7 +35,7 @@ PACKED = pack([[[1, 2], [3]], [[1, 2], [4, 5]]], "tree")
 
 def _saved(backbone: Backbone, **options: Any) -> RewardModelArtifact:
     torch.manual_seed(3)
-    model = RewardModel(backbone, RadCliQCriteria(), **options)
+    model = PooledRewardModel(backbone, RadCliQCriteria(), **options)
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.normal_(parameter, std=0.1)
@@ -66,22 +67,35 @@ def test_load_reward_model_restores_equal_quality(tmp_path: Path) -> None:
     save_reward_model(saved, tmp_path / "model")
     loaded = load_reward_model(tmp_path / "model")
     with torch.no_grad():
-        quality = saved.quality(saved.model(PACKED).findings)
+        quality = saved.quality(saved.model(PACKED).finding_weights)
         assert quality is not None
         assert quality.std() > 0
-        torch.testing.assert_close(loaded.quality(loaded.model(PACKED).findings), quality, rtol=0, atol=0)
+        torch.testing.assert_close(loaded.quality(loaded.model(PACKED).finding_weights), quality, rtol=0, atol=0)
 
 
 def test_load_initial_weights_keeps_a_new_head_for_findings(tmp_path: Path) -> None:
     saved = _saved(Backbone("tiny-bert"))
     save_reward_model(saved, tmp_path / "model")
     torch.manual_seed(4)
-    model = RewardModel(Backbone("tiny-bert"), RadCliQCriteria(), predicts_findings=True)
-    assert isinstance(model.findings_head, FeatureHead)
-    before = model.findings_head.out.weight.clone()
+    model = PooledRewardModel(Backbone("tiny-bert"), RadCliQCriteria(), predicts_findings=True)
+    assert isinstance(model.finding_head, FeatureHead)
+    before = model.finding_head.out.weight.clone()
     load_initial_weights(model, tmp_path / "model")
-    assert torch.equal(model.findings_head.out.weight, before)
+    assert torch.equal(model.finding_head.out.weight, before)
     torch.testing.assert_close(model(PACKED).rewards, saved.model(PACKED).rewards, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("saved_predicts", [True, False])
+def test_load_initial_weights_of_evidence_with_and_without_findings_keeps_the_rewards(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, saved_predicts: bool
+) -> None:
+    criteria = RadCliQCriteria()
+    saved = EvidenceRewardModel(Backbone("tiny-bert"), criteria, saved_predicts)
+    save_reward_model(RewardModelArtifact(saved, PlainPairTemplate(), 100), tmp_path / "model")
+    model = EvidenceRewardModel(Backbone("tiny-bert"), criteria, not saved_predicts)
+    load_initial_weights(model, tmp_path / "model")
+    assert caplog.text == ""
+    torch.testing.assert_close(model(PACKED).rewards, saved(PACKED).rewards, rtol=0, atol=0)
 
 
 def test_load_reward_model_without_field_of_findings_raises(tmp_path: Path) -> None:
@@ -112,6 +126,8 @@ def test_save_reward_model_writes_trained_weights_only(tmp_path: Path) -> None:
         ("template", "../PlainPairTemplate"),
         ("max_length", True),
         ("max_length", 4097),
+        ("architecture", "transformer"),
+        ("architecture", "evidence"),  # the saved pooling is another model's
         ("pooling", "../last"),
         ("head_hidden_size", -1),
         ("lora", {"r": 0}),
@@ -175,7 +191,7 @@ def test_save_reward_model_keeps_other_folders(tmp_path: Path) -> None:
 
 def test_save_reward_model_float16_overflow_raises_and_writes_nothing(tmp_path: Path) -> None:
     saved = _saved(Backbone("tiny-llama"))
-    assert isinstance(saved.model.head, MultiRewardHead)
+    assert isinstance(saved.model, PooledRewardModel)
     torch.nn.init.constant_(saved.model.head.out.bias, 1e6)
     with pytest.raises(InputError, match=r"head\.out\.bias"):
         save_reward_model(saved, tmp_path / "model", as_float16=True)
@@ -185,31 +201,31 @@ def test_save_reward_model_float16_overflow_raises_and_writes_nothing(tmp_path: 
 def test_load_initial_weights_requires_equal_architecture(tmp_path: Path) -> None:
     save_reward_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
     torch.manual_seed(9)
-    fresh = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
+    fresh = PooledRewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
     load_initial_weights(fresh, tmp_path / "model")
     torch.testing.assert_close(
         fresh.eval()(PACKED).rewards, load_reward_model(tmp_path / "model").model(PACKED).rewards, rtol=0, atol=0
     )
     assert any(parameter.requires_grad for parameter in fresh.parameters())
     for model, field in (
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQCriteria()), "lora"),
-        (RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificanceCriteria()), "criteria"),
+        (PooledRewardModel(Backbone("tiny-bert", lora=LoRA(8)), RadCliQCriteria()), "lora"),
+        (PooledRewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQSignificanceCriteria()), "criteria"),
     ):
         with pytest.raises(InputError, match=f"Expected a model whose {field} is"):
             load_initial_weights(model, tmp_path / "model")
 
 
-def test_load_initial_weights_for_another_pooling_loads_the_adapters(
+def test_load_initial_weights_for_another_architecture_loads_the_adapters(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     saved = _saved(Backbone("tiny-bert", lora=LoRA(4))).model
     save_reward_model(_saved(Backbone("tiny-bert", lora=LoRA(4))), tmp_path / "model")
-    model = RewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria(), "evidence")
-    before = model.pooling.state_dict()
-    before = {name: value.clone() for name, value in before.items()}
+    model = EvidenceRewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
+    before = {name: value.clone() for name, value in model.evidence.state_dict().items()}
     load_initial_weights(model, tmp_path / "model")
-    assert "the adapters are loaded, pooling and heads start anew: pooling is 'evidence'" in caplog.text
-    assert all(torch.equal(value, before[name]) for name, value in model.pooling.state_dict().items())
+    assert "The adapters are loaded; what reads the states starts anew" in caplog.text
+    assert "architecture is 'evidence', saved 'pooled'" in caplog.text
+    assert all(torch.equal(value, before[name]) for name, value in model.evidence.state_dict().items())
     adapters = {name: value for name, value in saved.trained_state().items() if name.startswith("encoder.")}
     assert adapters
     assert all(torch.equal(model.trained_state()[name], value) for name, value in adapters.items())
@@ -218,7 +234,7 @@ def test_load_initial_weights_for_another_pooling_loads_the_adapters(
 @pytest.mark.parametrize("family", ["bert", "llama", "phi"])
 def test_load_reward_model_merged_adapters_equal_those_of_peft(tmp_path: Path, family: str) -> None:
     torch.manual_seed(0)
-    model = RewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQCriteria(), head_hidden_size=3)
+    model = PooledRewardModel(Backbone(f"tiny-{family}", LoRA(4, 6)), RadCliQCriteria(), head_hidden_size=3)
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.normal_(parameter, std=0.3)
@@ -236,7 +252,7 @@ def test_load_reward_model_merged_adapters_equal_those_of_peft(tmp_path: Path, f
 
 
 def test_load_reward_model_keeps_adapters_that_only_peft_can_merge(tmp_path: Path) -> None:
-    model = RewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQCriteria())
+    model = PooledRewardModel(Backbone("tiny-llama", LoRA(targets="all-linear")), RadCliQCriteria())
     save_reward_model(RewardModelArtifact(model, PlainPairTemplate(), 64), tmp_path / "a")
     saved = load_reward_model(tmp_path / "a", merge_adapters=True)
     assert saved.trained_state is None
@@ -246,7 +262,7 @@ def test_load_reward_model_keeps_adapters_that_only_peft_can_merge(tmp_path: Pat
 @pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
 def test_load_reward_model_adapters_of_another_model_raise(tmp_path: Path, change: str) -> None:
     save_reward_model(
-        RewardModelArtifact(RewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 64),
+        RewardModelArtifact(PooledRewardModel(Backbone("tiny-bert"), RadCliQCriteria()), PlainPairTemplate(), 64),
         tmp_path / "a",
     )
     path = tmp_path / "a" / "model.safetensors"

@@ -35,6 +35,12 @@ def batch(groups: list[ReportGroup]) -> RewardTrainingBatch:
 
 
 @pytest.fixture
+def known_findings(batch: RewardTrainingBatch) -> RewardTrainingBatch:
+    weights = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [1.0, 0.0], [torch.nan, torch.nan]])
+    return batch._replace(targets=batch.targets._replace(finding_weights=weights))
+
+
+@pytest.fixture
 def module() -> Callable[..., RewardModule]:
     """Return a factory of modules; those with different seeds differ only in the weights of the head."""
 

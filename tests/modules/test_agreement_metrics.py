@@ -12,17 +12,17 @@ from sklearn.metrics import roc_auc_score
 
 from radreward.criteria import Criteria
 from radreward.models import Calibration
-from radreward.modules import ScoredCandidates, render_metric_table
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
     errors_by_row,
     has_errors,
     predicted_count_agreement,
+    render_metric_table,
     reward_agreement,
     total_agreement,
     undefined_auc_notes,
 )
-from radreward.modules.predictions import PredictedCounts
+from radreward.modules.predictions import PredictedCounts, ScoredCandidates
 
 CRITERIA = Criteria(
     "two", [{"name": "tone", "description": "Rude."}, {"name": "length", "description": "Long.", "weight": 0.5}]
@@ -40,7 +40,7 @@ def candidates() -> ScoredCandidates:
 def test_reward_agreement_equals_scipy_and_naive_loop(candidates: ScoredCandidates) -> None:
     counts = candidates.errors + torch.tensor([0.5, -0.25])
     metrics = reward_agreement(CRITERIA, candidates, counts)
-    quality = CRITERIA.quality(candidates.errors)
+    quality = CRITERIA.target_rewards(candidates.errors)
     columns = {"tone": [0], "length": [1], "total": [0, 1]}
     for tag, column in columns.items():
         reward, target = candidates.rewards[:, column].sum(1).double(), quality[:, column].sum(1).double()

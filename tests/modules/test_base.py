@@ -48,7 +48,7 @@ def test_checkpoint_holds_only_adapters_and_head(
         assert not torch.allclose(rewards, second(batch.packed).rewards)
     state = save_checkpoint(first, tmp_path / "a.ckpt")
     assert state
-    assert all("lora_" in name or name.startswith(("model.head.", "model.findings_head.")) for name in state)
+    assert all("lora_" in name or name.startswith(("model.head.", "model.finding_head.")) for name in state)
     second.load_state_dict(second.read_checkpoint(tmp_path / "a.ckpt")["state_dict"])  # strict
     with torch.no_grad():
         torch.testing.assert_close(second(batch.packed).rewards, rewards, rtol=0, atol=0)

@@ -15,7 +15,6 @@ from radreward.modules import generation_metrics
 from radreward.modules.generation_metrics import (
     SIMILARITY_METRICS,
     GenerationBatch,
-    TextSimilarities,
     TextSimilarity,
     compare_generations,
     summarize_generations,
@@ -31,15 +30,15 @@ GENERATED = ["The effusion is left out.", "", "The edema is severe."]
 
 
 def generations(similarity: Tensor, statistic_errors: dict[str, Tensor] | None = None) -> GenerationBatch:
-    rows = torch.ones(len(similarity), dtype=torch.bool)
-    counts = torch.zeros(len(similarity), 6)
-    return GenerationBatch(
-        predicted=PredictedCounts(counts, counts, ("a",) * len(counts)),
-        well_formed=rows,
-        finished=~rows,
-        similarity=TextSimilarities(values=similarity, truncated=rows),
-        statistic_errors=statistic_errors or {},
-    )
+    counts, ones = torch.zeros(len(similarity), 6), torch.ones(len(similarity))
+    columns = {
+        "well_formed": ones,
+        "finished": 1 - ones,
+        **dict(zip(SIMILARITY_METRICS, similarity.T, strict=True)),
+        "bertscore_truncated": ones,
+        **(statistic_errors or {}),
+    }
+    return GenerationBatch(PredictedCounts(counts, counts, ("a",) * len(counts)), columns)
 
 
 def green_answer(counts: Tensor, matched: int, criteria: Criteria) -> str:
@@ -61,28 +60,29 @@ def compare(criteria: Criteria, written: list[str], generated: list[str], target
     )
     encoder = ChatPromptEncoder("tiny-llama", criteria, GreenTemplate())
     completions = [Completion((1,), (0.0,), text, "stop") for text in generated]
-    none = torch.full((len(written), 3), torch.nan)
-    similarity = TextSimilarities(values=none, truncated=torch.zeros(len(written), dtype=torch.bool))
+    none = torch.full((len(written),), torch.nan)
+    similarity = dict.fromkeys(SIMILARITY_METRICS, none) | {"bertscore_truncated": torch.zeros(len(written))}
     return compare_generations(encoder, batch, completions, similarity)
 
 
 def test_text_similarity_equals_scorers_of_the_same_names() -> None:
     similarity = TextSimilarity(torch.device("cpu"))(WRITTEN, GENERATED, with_bertscore=True)
-    assert not similarity.truncated.any()
-    assert similarity.values[1].tolist() == [0, 0, 0], "an empty answer"
+    assert not similarity["bertscore_truncated"].any()
+    values = torch.stack([similarity[name] for name in SIMILARITY_METRICS], 1)
+    assert values[1].tolist() == [0, 0, 0], "an empty answer"
     rows = [0, 2]
     for column, name in enumerate(("bleu-4", "rouge-l", "bertscore")):
         expected = load(name).score([WRITTEN[row] for row in rows], [GENERATED[row] for row in rows]).total
-        torch.testing.assert_close(similarity.values[rows, column], expected)
-    assert similarity.values[0].tolist() == pytest.approx([1, 1, 1])
+        torch.testing.assert_close(values[rows, column], expected)
+    assert values[0].tolist() == pytest.approx([1, 1, 1])
 
 
 def test_text_similarity_computes_bertscore_on_request_and_marks_truncated_texts() -> None:
     similarity = TextSimilarity(torch.device("cpu"))
-    without = similarity(WRITTEN, GENERATED, with_bertscore=False).values
-    assert without.isnan().all(0).tolist() == [False, False, True]
+    without = similarity(WRITTEN, GENERATED, with_bertscore=False)
+    assert [bool(without[name].isnan().all()) for name in SIMILARITY_METRICS] == [False, False, True]
     long = similarity(WRITTEN[:2], [WRITTEN[0] * 100, WRITTEN[1]], with_bertscore=True)
-    assert long.truncated.tolist() == [True, False]
+    assert long["bertscore_truncated"].tolist() == [1, 0]
 
 
 def test_text_similarity_without_extras_is_skipped_with_one_warning_each(
@@ -97,13 +97,14 @@ def test_text_similarity_without_extras_is_skipped_with_one_warning_each(
         text_similarity = TextSimilarity(torch.device("cpu"))
         for _ in range(2):
             similarity = text_similarity(WRITTEN, GENERATED, with_bertscore=True)
-    assert similarity.values.isnan().all()
-    assert not similarity.truncated.any()
+    values = torch.stack([similarity[name] for name in SIMILARITY_METRICS], 1)
+    assert values.isnan().all()
+    assert not similarity["bertscore_truncated"].any()
     assert [record.getMessage() for record in caplog.records] == [
         "BLEU and ROUGE-L of answers are skipped: they need the extra `lexical`.",
         "BERTScore of answers is skipped. No encoder.",
     ]
-    summary = summarize_generations(generations(similarity.values))
+    summary = summarize_generations(generations(values))
     assert all(summary[name] is None and summary[f"{name}_std"] is None for name in SIMILARITY_METRICS)
 
 
@@ -131,7 +132,7 @@ def test_criteria_without_significance_have_no_such_sums() -> None:
     criteria = RadCliQCriteria()
     answers = [green_answer(torch.zeros(6), 1, criteria)] * 2
     batch = compare(criteria, answers, answers, torch.zeros(2, 6))
-    assert set(batch.statistic_errors) == {"matched", "score"}
+    assert {name for name in batch.columns if name.endswith("_mae")} == {"matched_mae", "score_mae"}
 
 
 def test_summary_has_means_and_deviations_of_similarity() -> None:
@@ -148,16 +149,16 @@ def test_green_score_and_matched_findings_are_compared_with_the_written_answer()
     written = green_answer(counts, 3, criteria)
     batch = compare(criteria, [written] * 2, [green_answer(counts, 1, criteria), "I cannot."], counts.repeat(2, 1))
     # 1 / (1 + 1) against 3 / (3 + 1)
-    assert batch.statistic_errors["matched"][0] == 2
-    assert batch.statistic_errors["score"][0] == 0.25
-    assert batch.statistic_errors["matched"][1].isnan()
-    assert batch.statistic_errors["score"][1].isnan()
+    assert batch.columns["matched_mae"][0] == 2
+    assert batch.columns["score_mae"][0] == 0.25
+    assert batch.columns["matched_mae"][1].isnan()
+    assert batch.columns["score_mae"][1].isnan()
 
 
 def test_concatenate_keeps_order_of_all_parts() -> None:
-    first = generations(torch.zeros(1, 3), {"score": torch.tensor([1.0])})
-    second = generations(torch.ones(2, 3), {"score": torch.tensor([2.0, 3.0])})
+    first = generations(torch.zeros(1, 3), {"score_mae": torch.tensor([1.0])})
+    second = generations(torch.ones(2, 3), {"score_mae": torch.tensor([2.0, 3.0])})
     batch = GenerationBatch.concatenate([first, second])
-    assert batch.statistic_errors["score"].tolist() == [1, 2, 3]
-    assert batch.similarity.values[:, 0].tolist() == [0, 1, 1]
+    assert batch.columns["score_mae"].tolist() == [1, 2, 3]
+    assert batch.columns["bleu_4"].tolist() == [0, 1, 1]
     assert batch.predicted.group_ids == ("a", "a", "a")

@@ -17,11 +17,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch import Tensor
 
 from radreward.cli import build, main
-from radreward.comparison.runs import read_run
 from radreward.criteria import Criteria
 from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
-from radreward.generative.evaluator import GenerativeEvaluator, load_generative_evaluator
+from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules.constant_reward import ConstantRewardWarning
@@ -30,6 +29,7 @@ from radreward.modules.rollouts import RolloutConfig, format_error_kind, reward_
 from radreward.prompts.generative_template import ErrorAnalysis
 from radreward.systems.green import GreenTemplate
 from radreward.systems.radreason import RadReasonTemplate, format_radreason, parse_radreason
+from radreward.tuning.runs import read_run
 from radreward.types import Candidate, ParsedCompletions, ReportGroup
 from tests.tiny_run import saved_state
 
@@ -100,7 +100,7 @@ def write_config(folder: Path, **model: Any) -> Path:
             },
         },
         "data": {
-            "class_path": "radreward.data.datamodule.PairedReportDataModule",
+            "class_path": "radreward.data.paired_datamodule.PairedReportDataModule",
             "init_args": {
                 "records": str(records),
                 "val_split": 0.3,
@@ -222,7 +222,7 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
     assert checkpoint["step"] == last
     assert checkpoint["weights"]["objective.weighting.counts"].sum() > 0, "counts not yet used for weights"
     assert (checkpoint["weights"]["reference.weights.1"] == 0).all(), "B of the adapters at the start"
-    assert main([*command, "--ckpt_path=last"]) == 0
+    assert main([*command, "--ckpt-path=last"]) == 0
     torch.testing.assert_close(
         saved_state(tmp_path / "run"), saved_state(uninterrupted / "run"), rtol=0, atol=0, equal_nan=True
     )
@@ -295,7 +295,7 @@ def test_rollouts_depend_on_seed_and_rank_only(module: Callable[..., Any], monke
         for seed, rank in ((0, 0), (0, 1), (0, 0), (1, 0)):
             torch.manual_seed(seed)
             monkeypatch.setattr(GRPOModule, "global_rank", rank)
-            completions = policy._generate_rollouts(batch, 0).completions
+            completions = policy.sample_rollouts(batch, 0).completions
             samples.append([completion.tokens for group in completions for completion in group])
     assert samples[0] == samples[2]
     assert not set(samples[0]) & set(samples[1])
@@ -306,7 +306,7 @@ def test_counts_in_completions_become_advantages(module: Callable[..., Any]) -> 
     right = format_radreason([0, 1], "Tone is fine. Length is not.", CRITERIA)
     wrong = format_radreason([1, 1], "Tone.", CRITERIA)
     policy, batch = module(texts=[right, wrong, "<think>"])
-    rollout_batch = policy._generate_rollouts(batch, 0)
+    rollout_batch = policy.sample_rollouts(batch, 0)
     parsed = reward_inputs(batch, rollout_batch.completions, rollout_batch.parsed, CRITERIA)
     assert parsed.error_counts[0].tolist()[:2] == [[0.0, 1.0], [1.0, 1.0]]
     assert parsed.error_counts[0, 2].isnan().all()
@@ -397,7 +397,7 @@ def test_constant_rewards_over_twenty_steps_are_warned_of(
 
     def step(texts: list[str]) -> None:
         policy.engine, policy.rollout_batch = CannedRolloutEngine(texts), None
-        policy.rollout_batch = policy._generate_rollouts(batch, 0)
+        policy.rollout_batch = policy.sample_rollouts(batch, 0)
         warning.on_train_batch_end(policy.trainer, policy, None, batch, 0)
 
     for texts in (*[[same]] * 19, [same, other], *[[same]] * 19):
@@ -467,10 +467,10 @@ def test_reference_policy_is_the_policy_at_the_start_of_the_stage(
     assert all(value.grad is None for value in policy.reference.parameters())
     change_weights(policy)
     completions = policy.rollout_batch.completions
-    changed = policy._completion_logps(batch, completions).detach()
-    with torch.no_grad(), policy.reference.used_by(policy.model):
-        torch.testing.assert_close(policy._completion_logps(batch, completions), start, rtol=0, atol=0)
-    torch.testing.assert_close(policy._completion_logps(batch, completions).detach(), changed, rtol=0, atol=0)
+    changed = policy._log_probs(batch, completions).detach()
+    with torch.no_grad(), policy.reference.replacing(policy.model):
+        torch.testing.assert_close(policy._log_probs(batch, completions), start, rtol=0, atol=0)
+    torch.testing.assert_close(policy._log_probs(batch, completions).detach(), changed, rtol=0, atol=0)
     assert (changed - start).abs().max() > 1e-4
     assert {f"reference.weights.{index}" for index in range(len(policy.reference.weights))} <= policy.checkpoint_keys()
 
@@ -528,7 +528,7 @@ def test_failing_reward_function_ends_the_run_with_one_line(
 
 def test_rollout_collator_raises_or_truncates_long_prompts() -> None:
     group = ReportGroup("7", "a lamp " * 20, (Candidate("a kettle", {"tone": 1, "length": 0}),))
-    with pytest.raises(InputError, match="group '7', candidate 1: expected at most 40 tokens"):
+    with pytest.raises(InputError, match="group '7', candidate 1: Expected at most 40 tokens"):
         RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40).collate([group])
     truncating = RolloutCollator(CRITERIA, template=RadReasonTemplate(False), max_length=40, on_too_long="truncate")
     batch = truncating.collate([group])

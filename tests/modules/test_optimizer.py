@@ -54,5 +54,5 @@ def test_configure_optimizers_assigns_rate_and_decay_to_every_parameter(module: 
     trained = {name: p for name, p in reward_module.named_parameters() if p.requires_grad}
     assert len(assigned) == sum(len(group["params"]) for group in optimizer.param_groups) == len(trained)
     for name, parameter in trained.items():
-        rate = 1e-3 if name.startswith(("model.head", "model.findings_head", "model.pooling")) else 1e-4
+        rate = 1e-3 if name.startswith(("model.head", "model.finding_head", "model.pooling")) else 1e-4
         assert assigned[id(parameter)] == (rate, 0.1 if parameter.ndim > 1 else 0.0), name

@@ -10,8 +10,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch.utils.data import DataLoader, TensorDataset
 
-from radreward.modules import PlainTextProgress, ProgressBar
-from radreward.modules.progress import track_progress
+from radreward.modules.progress import PlainTextProgress, ProgressBar, track_progress
 
 
 class Halves(LightningModule):

@@ -2,27 +2,40 @@
 
 import logging
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from radreward.criteria import Criteria, RadCliQCriteria
-from radreward.data.collators.base import Collator
+from radreward.criteria import Criteria
 from radreward.data.collators.reward import RewardCollator
-from radreward.data.datamodule import PairedReportDataModule
 from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.precision import round_to_float16
 from radreward.modules import RewardModule
 from radreward.modules.callbacks import RewardPlots
-from radreward.modules.reward import require_reward_collator
-from radreward.objectives import BradleyTerry, CountRegression, DynamicWeighting, PairObjective, WeightedSumObjective
-from radreward.objectives.functional.regression import findings_regression_loss
-from radreward.prompts import PlainPairTemplate
-from radreward.types import Candidate, LocatedErrors, ReportGroup, RewardTrainingBatch
+from radreward.objectives import (
+    BradleyTerry,
+    CountRegression,
+    DynamicWeighting,
+    FindingRegression,
+    LocatedErrors,
+    MarginRewardEnforcement,
+    Objective,
+    PairObjective,
+    QualityOrder,
+    SumObjective,
+)
+from radreward.types import (
+    Candidate,
+    LocatedError,
+    ObjectiveOutput,
+    ReportGroup,
+    RewardBatch,
+    RewardTrainingBatch,
+    Side,
+)
 
 Make = Callable[..., RewardModule]
 
@@ -32,15 +45,6 @@ class NaNObjective(PairObjective):
 
     def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
         return ((accepted - rejected).square().sum(1) + 1).neg().sqrt()
-
-
-class OtherCollator(Collator):
-    def collate(self, groups: Any) -> Any:
-        return groups
-
-
-class UserTemplate(PlainPairTemplate):
-    """A user-defined template."""
 
 
 class Log:
@@ -69,15 +73,15 @@ def test_training_step_logs_terms_by_criterion(
     module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reward_module = module(
-        WeightedSumObjective([BradleyTerry(weighting=DynamicWeighting(update_interval=1)), CountRegression()])
+        SumObjective([BradleyTerry(weighting=DynamicWeighting(update_interval=1)), CountRegression()])
     )
     log = Log(reward_module, monkeypatch)
     losses = [float(reward_module.training_step(batch, 0).detach()) for _ in range(2)]
     assert log.values["train/loss"] == losses[-1]
     for tag in ("tone", "length"):
-        assert f"train/0_BradleyTerry/individual/{tag}" in log.values
-        assert f"train/0_BradleyTerry/weight/{tag}" in log.values
-    parts = [log.values[f"train/{name}/loss"] for name in ("0_BradleyTerry", "1_CountRegression")]
+        assert f"train/BradleyTerry/individual/{tag}" in log.values
+        assert f"train/BradleyTerry/weight/{tag}" in log.values
+    parts = [log.values[f"train/{name}/loss"] for name in ("BradleyTerry", "CountRegression")]
     assert sum(parts) == pytest.approx(losses[-1])
     assert "train/truncated" not in log.values
     reward_module.training_step(batch._replace(num_truncated=3), 0)
@@ -116,10 +120,10 @@ def test_validation_logs_agreement_by_criterion_and_in_total(
         rewards = reward_module(batch.packed).rewards
     reward_module.on_validation_epoch_end()
     assert torch.equal(returned, rewards), "callbacks plot them"
-    quality = batch.targets.quality
-    assert log.values["val_tau"] == pytest.approx(kendalltau(rewards.sum(1), quality.sum(1)).statistic, abs=1e-6)
+    targets = batch.targets.rewards
+    assert log.values["val_tau"] == pytest.approx(kendalltau(rewards.sum(1), targets.sum(1)).statistic, abs=1e-6)
     for column, tag in enumerate(("tone", "length")):
-        expected = kendalltau(rewards[:, column], quality[:, column]).statistic
+        expected = kendalltau(rewards[:, column], targets[:, column]).statistic
         assert log.values[f"val/tau_{tag}"] == pytest.approx(expected, abs=1e-6)
         assert f"val/spearman_{tag}" in log.values
         assert f"val/pairs_{tag}" in log.values
@@ -141,91 +145,130 @@ def test_validation_undefined_agreement_is_warned_about_and_not_logged(
     assert not any("tau" in name for name in log.for_logger)
 
 
-def test_predict_validation_numbers_groups_over_batches(module: Make, batch: RewardTrainingBatch) -> None:
-    reward_module = module().eval()
-    data: Any = SimpleNamespace(val_dataloader=lambda: [batch, batch])
-
-    class FakeTrainer:
-        def predict(self, predicted: RewardModule, batches: list[RewardTrainingBatch]) -> list[Any]:
-            with torch.no_grad():
-                return [predicted.predict_step(entry, 0) for entry in batches]
-
-    trainer: Any = FakeTrainer()
-    candidates, group_ids = reward_module.predict_validation(trainer, data)
-    assert group_ids == batch.ids * 2
-    assert candidates.group.tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
-    assert torch.equal(candidates.rewards[:5], candidates.rewards[5:])
-    assert candidates.errors[:5].tolist() == [[0, 0], [1, 2], [0, 1], [0, 0], [1, 2]]
-
-
-@pytest.fixture
-def known_findings(batch: RewardTrainingBatch) -> RewardTrainingBatch:
-    weights = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [1.0, 0.0], [torch.nan, torch.nan]])
-    return batch._replace(targets=batch.targets._replace(findings=weights))
-
-
-def test_training_learns_weights_of_findings(module: Make, known_findings: RewardTrainingBatch) -> None:
-    reward_module = module()
-    optimizer = torch.optim.AdamW(reward_module.parameters(), lr=0.02)
-    for _ in range(60):
-        predicted = reward_module(known_findings.packed).findings
-        loss = findings_regression_loss(predicted, known_findings.targets.findings)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    predicted, target = reward_module(known_findings.packed).findings[:4], known_findings.targets.findings[:4]
-    torch.testing.assert_close(predicted, target, rtol=0, atol=0.1)
-
-
-def test_training_step_adds_weighted_loss_of_findings(
+def test_training_learns_weights_of_findings(
     module: Make, known_findings: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reward_module = module()
-    log = Log(reward_module, monkeypatch)
-    losses = []
-    for weight in (1.0, 3.0):
-        reward_module.findings_weight = weight
-        losses.append(reward_module.training_step(known_findings, 0).item())
-    terms = log.values["train/findings"] + log.values["train/quality_order"]
-    assert losses[1] - losses[0] == pytest.approx(2 * terms, rel=1e-5)
+    reward_module = module(FindingRegression())
+    Log(reward_module, monkeypatch)
+    optimizer = torch.optim.AdamW(reward_module.parameters(), lr=0.02)
+    for _ in range(60):
+        optimizer.zero_grad()
+        reward_module.training_step(known_findings, 0).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    predicted = reward_module(known_findings.packed).finding_weights[:4]
+    torch.testing.assert_close(predicted, known_findings.targets.finding_weights[:4], rtol=0, atol=0.1)
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_measure_reports_quality_if_weights_of_findings_are_known(
-    module: Make, known_findings: RewardTrainingBatch, batch: RewardTrainingBatch, known: bool
+class UserPairLoss(PairObjective):
+    """A user-defined loss that records its values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.losses: list[Tensor] = []
+
+    def pair_loss(self, accepted: Tensor, rejected: Tensor, margin: Tensor) -> Tensor:
+        losses = self.weighting((accepted - rejected - margin) ** 2)
+        self.losses.append(losses.detach())
+        return losses
+
+
+def test_user_loss_trains_alone(
+    module: Make, known_findings: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reward_module = module()
-    with torch.no_grad():
-        prediction = reward_module.predict_step(known_findings if known else batch, 0)
-    trainer: Any = SimpleNamespace(predict=lambda *_: [prediction, prediction])
-    data: Any = SimpleNamespace(val_dataloader=lambda: None)
-    table = reward_module.measure(trainer, data)
-    assert ("quality" in table) == known
-    if known:
-        assert table["quality"]["count_mae"] is not None
-        assert table["quality"].keys() == table["total"].keys()
+    objective = UserPairLoss()
+    reward_module = module(objective)
+    log = Log(reward_module, monkeypatch)
+    loss = reward_module.training_step(known_findings, 0)
+    assert log.values == {"train/loss": loss.item()}
+    assert loss.item() == objective.losses[0].mean().item()
+    assert not any("finding" in name for name, _ in reward_module.named_parameters())
+    assert reward_module(known_findings.packed).finding_weights is None
 
 
-@pytest.mark.parametrize("name", ["findings_weight", "passage_weight"])
-def test_negative_weight_of_a_loss_raises(name: str) -> None:
-    settings: Any = {name: -1.0}
-    with pytest.raises(ValueError, match=f"Expected `{name}`"):
-        RewardModule(RadCliQCriteria(), **settings)
+class UserFindingLoss(Objective):
+    """A user-defined loss on the weights of findings."""
+
+    needs = frozenset({"findings"})
+
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        assert batch.findings is not None
+        known = batch.findings.target.isfinite().all(1)
+        losses = (batch.findings.predicted - batch.findings.target)[known].abs().sum(1)
+        return ObjectiveOutput(self.reduce(losses), {"known": known.sum()})
 
 
-def test_require_reward_collator_rejects_data_that_cannot_be_exported(module: Make) -> None:
-    criteria = module().criteria
-    good = PairedReportDataModule("groups.jsonl", criteria, RewardCollator(criteria, "tiny-llama"))
-    assert require_reward_collator(good) is good.collator
-    other: Any = SimpleNamespace()
-    with pytest.raises(InputError, match="PairedReportDataModule for a reward model but got SimpleNamespace"):
-        require_reward_collator(other)
-    for collator, message in (
-        (OtherCollator(), "RewardCollator for a reward model but got OtherCollator"),
-        (RewardCollator(criteria, "tiny-llama", UserTemplate()), "PlainPairTemplate.* but got UserTemplate"),
-    ):
-        with pytest.raises(InputError, match=message):
-            require_reward_collator(PairedReportDataModule("groups.jsonl", criteria, collator))
+def test_user_objective_gets_the_findings_that_it_needs(
+    module: Make, known_findings: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_module = module(UserFindingLoss())
+    log = Log(reward_module, monkeypatch)
+    loss = reward_module.training_step(known_findings, 0).item()
+    predicted = reward_module(known_findings.packed).finding_weights
+    expected = (predicted - known_findings.targets.finding_weights)[:4].abs().sum(1).mean()
+    assert loss == pytest.approx(expected.item())
+    assert log.values == {"train/loss": loss, "train/known": 4}
+
+
+def margin_loss_by_loop(
+    rewards: list[list[float]], targets: list[list[float]], group: list[int]
+) -> tuple[float, float]:
+    """Return L_ind and L_tot of Eq. 1 with λ = 1 and c = 0.01, averaged over pairs."""
+    individual, total = [], []
+    for i, better in enumerate(targets):
+        for j, worse in enumerate(targets):
+            if group[i] == group[j] and sum(better) > sum(worse):
+                d = [x - y for x, y in zip(rewards[i], rewards[j], strict=True)]
+                m = [x - y for x, y in zip(better, worse, strict=True)]
+                signs = [(value > 0) - (value < 0) for value in m]
+                terms = [
+                    max(0.0, t * (mj - dj)) if t else max(0.0, abs(dj) - 0.01)
+                    for dj, mj, t in zip(d, m, signs, strict=True)
+                ]
+                individual.append(sum(terms) / len(terms))
+                total.append(max(0.0, sum(m) - sum(d)))
+    return sum(individual) / len(individual), sum(total) / len(total)
+
+
+def test_pooled_model_with_default_objective_minimizes_equation_1(
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_module, same_seed = module().train(False), module().train(False)
+    assert type(reward_module.objective) is MarginRewardEnforcement
+    rewards = same_seed(batch.packed).rewards.tolist()
+    individual, total = margin_loss_by_loop(rewards, batch.targets.rewards.tolist(), batch.targets.group.tolist())
+    log = Log(reward_module, monkeypatch)
+    loss = reward_module.training_step(batch, 0).item()
+    assert loss == pytest.approx(individual + total, rel=1e-5)
+    assert log.values.pop("train/individual") == pytest.approx(individual, rel=1e-5)
+    assert log.values.pop("train/total") == pytest.approx(total, rel=1e-5)
+    assert log.values.keys() == {"train/loss", "train/individual/tone", "train/individual/length"}
+
+
+class ConstantLoss(Objective):
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(torch.zeros(()), {})
+
+
+def test_loss_that_does_not_depend_on_the_outputs_raises(
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_module = module(ConstantLoss())
+    Log(reward_module, monkeypatch)
+    with pytest.raises(InputError, match="ConstantLoss: Expected a loss that depends on the model"):
+        reward_module.training_step(batch, 0)
+
+
+def test_batch_without_pairs_trains_with_a_loss_of_0(
+    module: Make, batch: RewardTrainingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reward_module = module(SumObjective([MarginRewardEnforcement(), FindingRegression(), QualityOrder()]))
+    Log(reward_module, monkeypatch)
+    targets = batch.targets._replace(pairs=batch.targets.pairs[:0])
+    loss = reward_module.training_step(batch._replace(targets=targets), 0)
+    assert loss.item() == 0
+    loss.backward()  # type: ignore[no-untyped-call]
+    trained = {name: p.grad for name, p in reward_module.named_parameters() if p.requires_grad}
+    assert all(gradient is not None and not gradient.any() for gradient in trained.values()), "DDP waits for all"
 
 
 def test_round_to_float16_rounds_only_trainable_parameters(module: Make) -> None:
@@ -248,27 +291,22 @@ def test_training_on_located_errors_finds_the_statement_of_an_error(monkeypatch:
     torch.manual_seed(0)
     criteria = Criteria("one", [{"name": "false finding", "description": "Any."}])
     reference, right = "Mild edema. Scoliosis.", "Scoliosis. Mild edema."
-    located = LocatedErrors("candidate", ("Small mass.",), {"false_finding": 1.0}, 1.0)
+    located = LocatedError(Side.CANDIDATE, ("Small mass.",), {"false_finding": 1.0}, 1.0)
     candidates = (
         Candidate(f"{right} Small mass.", {"false_finding": 1.0}, located_errors=(located,)),
         Candidate(right, {"false_finding": 0.0}, located_errors=()),
     )
-    module = RewardModule(criteria, Backbone("tiny-bert"), CountRegression(), "evidence")
+    objective = SumObjective([CountRegression(), LocatedErrors()])
+    module = RewardModule(criteria, Backbone("tiny-bert"), objective, "evidence")
     batch = RewardCollator(criteria, "tiny-bert").collate([ReportGroup("a", reference, candidates)])
-    log = Log(module, monkeypatch)
-    losses = []
-    for weight in (0.0, 1.0, 3.0):
-        module.passage_weight = weight
-        losses.append(module.training_step(batch, 0).item())
-    assert losses[2] - losses[1] == pytest.approx(2 * log.values["train/passages"], rel=1e-4)
-    assert losses[1] - losses[0] == pytest.approx(log.values["train/passages"], rel=1e-4)
+    Log(module, monkeypatch)
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
     for _ in range(60):
         optimizer.zero_grad()
         module.training_step(batch, 0).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     with torch.no_grad():
-        evidence = module.model.locate(batch.packed)[1][0].row(0).values[:, 0]
+        evidence = module(batch.packed).evidence.row(0)[Side.CANDIDATE].values[:, 0]
     last_statement = len(f"{right} ")  # a token per character
     assert evidence[last_statement:-1].sum() == pytest.approx(1.0, abs=0.2)
     assert evidence[:last_statement].sum() < 0.2

@@ -28,11 +28,11 @@ def test_create_replaces_earlier_run_only_with_overwrite(tmp_path: Path) -> None
     run = RunFolder(tmp_path)
     run.create(DATA, resume=False)
     run.metrics.write_text("{}")
-    with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Replace it with --overwrite=true"):
+    with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Replace it with --overwrite"):
         run.create(DATA, resume=False)
     run.checkpoints.mkdir()
     run.last.touch()
-    with pytest.raises(InputError, match="Resume it with --ckpt_path=last, replace it"):
+    with pytest.raises(InputError, match="Resume it with --ckpt-path=last, replace it"):
         run.check_startable(DATA, resume=False)
     assert run.metrics.is_file()
     run.create(DATA, resume=True)

@@ -13,8 +13,6 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import build, main
-from radreward.comparison import compare
-from radreward.comparison.runs import read_run
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.collators.sft import SFTCollator
 from radreward.data.records import write_groups
@@ -26,7 +24,9 @@ from radreward.models.transformers_engine import TransformersEngine
 from radreward.modules import SFTModule
 from radreward.modules.base import require_collator
 from radreward.scorers import load
-from radreward.synthesis.pipeline import synthesize
+from radreward.synthesis import synthesize
+from radreward.tuning.comparison import compare
+from radreward.tuning.runs import read_run
 from tests.tiny_run import saved_state
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,7 +140,7 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
         run.join()
         assert run.exitcode == -signal.SIGKILL
         assert saved_state(killed)["step"] == last
-        assert main([*command, f"--run-dir={killed}", "--ckpt_path=last"]) == 0
+        assert main([*command, f"--run-dir={killed}", "--ckpt-path=last"]) == 0
         torch.testing.assert_close(saved_state(killed), saved_state(folder / "uninterrupted"), rtol=0, atol=0)
         for file in ("metrics.json", "model/model.safetensors"):
             assert (killed / file).read_bytes() == (folder / "uninterrupted" / file).read_bytes(), (hook, file)
@@ -217,11 +217,11 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     example = output["example"]
     assert "".join(example.generated.split()) == "".join(example.target.split())
     (generations,) = module.val_generations
-    assert generations.well_formed.all()
-    assert generations.finished.all()
+    assert generations.columns["well_formed"].all()
+    assert generations.columns["finished"].all()
     assert torch.equal(generations.predicted.counts, generations.predicted.target)
-    assert generations.similarity.values[0, :2].tolist() == pytest.approx([1.0, 1.0])
-    assert generations.similarity.values[:, 2].isnan().all()
+    assert [generations.columns[name][0].item() for name in ("bleu_4", "rouge_l")] == pytest.approx([1.0, 1.0])
+    assert generations.columns["bertscore"].isnan().all()
 
 
 def test_unparsable_answers_count_as_wrong_and_do_not_stop_the_run(
@@ -313,4 +313,4 @@ def test_sft_experiments_build_with_a_small_backbone(path: Path) -> None:
     )
     training = build(path, *small, "trainer.accelerator=cpu", "trainer.devices=1", "trainer.precision=32-true")
     assert isinstance(training.module, SFTModule)
-    training.module.validate_setup(training.data)
+    training.module.exporter.check(training.module, training.data)

@@ -18,7 +18,7 @@ from radreward.objectives import (
     Objective,
     PairObjective,
     PlackettLuce,
-    WeightedSumObjective,
+    SumObjective,
 )
 from radreward.testing import make_reward_batch
 
@@ -58,11 +58,11 @@ def test_objective_built_by_short_name() -> None:
         assert type(build(f"--objective={kind.__name__}")) is kind
 
 
-def test_weighted_sum_built_from_yaml(tmp_path: Path) -> None:
+def test_sum_built_from_yaml(tmp_path: Path) -> None:
     objective = from_yaml(
         tmp_path,
         """\
-        class_path: WeightedSumObjective
+        class_path: SumObjective
         init_args:
           objectives:
             - class_path: PlackettLuce
@@ -75,14 +75,14 @@ def test_weighted_sum_built_from_yaml(tmp_path: Path) -> None:
           weights: [1.0, 0.1]
         """,
     )
-    assert isinstance(objective, WeightedSumObjective)
+    assert isinstance(objective, SumObjective)
     listwise, regression = objective.objectives
     assert isinstance(listwise, PlackettLuce)
     assert isinstance(listwise.weighting, FixedWeighting)
     assert isinstance(regression, CountRegression)
     assert regression.loss == "poisson"
     assert objective.weights == [1.0, 0.1]
-    assert objective.reduce(objective(make_reward_batch())).isfinite()
+    assert objective(make_reward_batch()).loss.isfinite()
 
 
 def test_user_objective_built_from_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_user_objective_built_from_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert isinstance(objective, PairObjective)
     assert objective.reduction == "sum"
     batch = make_reward_batch()
-    loss = objective.reduce(objective(batch))
+    loss = objective(batch).loss
     (gradient,) = torch.autograd.grad(loss, batch.rewards)
     assert gradient.norm() > 0
     assert isinstance(objective.weighting, DynamicWeighting)

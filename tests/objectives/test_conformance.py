@@ -6,11 +6,14 @@ from radreward.objectives import (
     BradleyTerry,
     CountRegression,
     DynamicWeighting,
+    FindingRegression,
     FixedWeighting,
+    LocatedErrors,
     MarginRewardEnforcement,
     PlackettLuce,
+    QualityOrder,
+    SumObjective,
     UniformWeighting,
-    WeightedSumObjective,
 )
 from radreward.testing import ObjectiveConformance, WeightingConformance
 
@@ -51,15 +54,29 @@ class TestPoisson(ObjectiveConformance):
     objective = staticmethod(lambda: CountRegression("poisson", weighting=DynamicWeighting(update_interval=3)))
 
 
-class TestWeightedSumObjective(ObjectiveConformance):
+class TestFindingRegression(ObjectiveConformance):
+    objective = staticmethod(lambda: FindingRegression())
+
+
+class TestQualityOrder(ObjectiveConformance):
+    objective = staticmethod(lambda: QualityOrder())
+
+
+class TestLocatedErrors(ObjectiveConformance):
+    objective = staticmethod(lambda: LocatedErrors())
+
+
+class TestSumObjective(ObjectiveConformance):
     objective = staticmethod(
-        lambda: WeightedSumObjective(
+        lambda: SumObjective(
             [
                 MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1)),
                 PlackettLuce(),
                 CountRegression(reduction="sum"),
+                FindingRegression(),
+                LocatedErrors(reduction="sum"),
             ],
-            [1.0, 0.5, 0.1],
+            [1.0, 0.5, 0.1, 1.0, 0.1],
         )
     )
 

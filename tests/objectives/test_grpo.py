@@ -119,10 +119,12 @@ def test_loss_matches_loop_over_tokens() -> None:
                 surrogate = min(ratio * advantage, max(0.8, min(1.2, ratio)) * advantage)
                 tokens.append(-surrogate + 0.3 * (math.exp(ref - p) - (ref - p) - 1))
             losses.append(sum(tokens) / len(tokens))
-    output = objective(rollouts)
-    assert output.losses.tolist() == pytest.approx(losses)
-    assert objective.reduce(output).item() == pytest.approx(sum(losses) / len(losses))
-    assert 0 < output.logs["clipped"] < 1
+    fields = (rollouts.logps, rollouts.old_logps, ref_logps, rollouts.mask, rollouts.advantages)
+    singles = [Rollouts(*(field[b : b + 1, g : g + 1] for field in fields)) for b in range(3) for g in range(5)]
+    assert [objective(single).loss.item() for single in singles] == pytest.approx(losses)
+    loss, logs = objective(rollouts)
+    assert loss.item() == pytest.approx(sum(losses) / len(losses))
+    assert 0 < logs["clipped"] < 1
 
 
 def test_majority_guided_scaling_matches_formula() -> None:

@@ -88,7 +88,7 @@ def test_dynamic_weighting_resumes_from_checkpoint(tmp_path: Path) -> None:
     resumed.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
     for seed in range(5, 9):
         batch = make_reward_batch(seed=seed)
-        assert torch.equal(resumed(batch).losses, trained(batch).losses)
+        assert torch.equal(resumed(batch).loss, trained(batch).loss)
     assert isinstance(trained.weighting, DynamicWeighting)
     assert len(set(trained.weighting.f1.tolist())) > 1
 
@@ -96,7 +96,7 @@ def test_dynamic_weighting_resumes_from_checkpoint(tmp_path: Path) -> None:
 def test_dynamic_weights_highest_for_worst_ordered_criterion() -> None:
     objective = MarginRewardEnforcement(weighting=DynamicWeighting(update_interval=1))
     batch = make_reward_batch(num_groups=8, seed=1)
-    rewards = batch.quality.clone()
+    rewards = batch.targets.clone()
     rewards[:, 2] *= -1
     output = objective(batch._replace(rewards=rewards))
     assert "weight/2" not in output.logs, "the weights of a step come from steps before it"

@@ -87,10 +87,10 @@ def test_failing_row_does_not_affect_others(file: Path) -> None:
     assert scores.status == (
         "ok",
         "shared raised KeyError: 'words'",
-        "expected a finite score but the model gave none",
+        "Expected a finite score but the model gave none",
         "empty candidate",
         "ok",
-        "expected a finite score but the model gave none",
+        "Expected a finite score but the model gave none",
     )
     assert scores.total.isnan().tolist() == [False, True, True, True, False, True]
     assert scores.total[[0, 4]].tolist() == [2, 7]
@@ -101,7 +101,7 @@ def test_function_attributes_become_scorer_settings(file: Path) -> None:
     scorer = load(f"{file}:distance")
     assert (scorer.title, scorer.higher_is_better, scorer.total_range) == ("Difference of length", False, (0.0, None))
     assert scorer.score(["abc"], ["nothing"]).status == (
-        "expected a number from Difference of length but got NoneType",
+        "Expected a number from Difference of length but got NoneType",
     )
 
 

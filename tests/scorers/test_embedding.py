@@ -10,7 +10,8 @@ from radreward.data.tokenizer import resolve_backbone
 from radreward.errors import InputError
 from radreward.scorers import load
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
-from radreward.testing.scorers import CANDIDATES, REFERENCES
+from radreward.testing.hostile_reports import REPORTS
+from radreward.testing.scorers import CANDIDATES
 
 REFERENCE_SCORES = {
     None: [0.9657105803489685, 0.602709949016571, 0.4527026116847992],
@@ -21,11 +22,11 @@ REFERENCE_SCORES = {
 
 @pytest.mark.parametrize("layer", REFERENCE_SCORES)
 def test_bertscore_matches_authors_code(layer: int | None) -> None:
-    total = BERTScore(layer=layer).score(REFERENCES, CANDIDATES).total
+    total = BERTScore(layer=layer).score(REPORTS, CANDIDATES).total
     assert total.tolist() == pytest.approx(REFERENCE_SCORES[layer], abs=1e-5)
     rescaled = BERTScore(layer=layer, baseline=0.3)
     expected = [(value - 0.3) / 0.7 for value in REFERENCE_SCORES[layer]]
-    assert rescaled.score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(expected, abs=1e-5)
+    assert rescaled.score(REPORTS, CANDIDATES).total.tolist() == pytest.approx(expected, abs=1e-5)
     assert rescaled.total_range == pytest.approx((-1.3 / 0.7, 1))
 
 
@@ -33,7 +34,7 @@ def test_bertscore_and_chexbert_similarity_match_formulas() -> None:
     path = resolve_backbone("embedded")
     tokenizer, model = AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path).eval()
     bertscore, cosine = BERTScore(), CheXbertSimilarity()
-    for reference, candidate in zip(REFERENCES, CANDIDATES, strict=True):
+    for reference, candidate in zip(REPORTS, CANDIDATES, strict=True):
         with torch.no_grad():
             r, c = (
                 model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0] for text in (reference, candidate)
@@ -49,7 +50,7 @@ def test_bertscore_and_chexbert_similarity_match_formulas() -> None:
 
 def test_scores_independent_of_chunk_and_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = BERTScore("tiny-bert")
-    texts = [*REFERENCES, *CANDIDATES] * 2, [*CANDIDATES, *REFERENCES] * 2
+    texts = [*REPORTS, *CANDIDATES] * 2, [*CANDIDATES, *REPORTS] * 2
     expected = scorer.score(*texts).total
     monkeypatch.setattr("radreward.scorers.embedding.CHUNK_SIZE", 5)
     monkeypatch.setattr("radreward.models.text_encoder.MAX_BATCH_TOKENS", 1)
@@ -58,7 +59,7 @@ def test_scores_independent_of_chunk_and_batch_size(monkeypatch: pytest.MonkeyPa
 
 def test_too_long_report_rejected_or_truncated() -> None:
     long = "There is a small left pleural effusion. " * 100
-    rejected = load("bertscore").score([long, REFERENCES[0]], [long, REFERENCES[0]])
+    rejected = load("bertscore").score([long, REPORTS[0]], [long, REPORTS[0]])
     assert rejected.status[0].startswith("over the limit: Expected reports of at most ")
     assert rejected.total.isnan().tolist() == [True, False]
     truncating_scorer = load("bertscore", on_too_long="truncate")
@@ -78,8 +79,8 @@ def test_encoder_folder_given_after_name(tmp_path: Path) -> None:
     folder = resolve_backbone("embedded")
     scorer = load(f"chexbert:{folder}")
     assert isinstance(scorer, CheXbertSimilarity)
-    assert scorer.score(REFERENCES, REFERENCES).total.tolist() == pytest.approx([1, 1, 1])
-    assert load(f"bertscore:{folder}").score(REFERENCES, CANDIDATES).total.tolist() == pytest.approx(
+    assert scorer.score(REPORTS, REPORTS).total.tolist() == pytest.approx([1, 1, 1])
+    assert load(f"bertscore:{folder}").score(REPORTS, CANDIDATES).total.tolist() == pytest.approx(
         REFERENCE_SCORES[None], abs=1e-5
     )
     with pytest.raises(

@@ -11,12 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.openi.studies import write_coded_groups
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.data.readers.openi import write_coded_groups
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.metrics.functional import kendall_tau_b
-from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 from radreward.scorers.explained_counts import ExplainedRadReason, allot_errors, analyze_statements
@@ -114,8 +114,8 @@ def test_no_evidence_gives_no_errors() -> None:
 
 
 def test_reward_model_without_evidence_raises() -> None:
-    artifact = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), CRITERIA), PlainPairTemplate(), 100)
-    with pytest.raises(InputError, match="Expected a model with `pooling: evidence`, a calibration and the criteria"):
+    artifact = RewardModelArtifact(PooledRewardModel(Backbone("tiny-bert"), CRITERIA), PlainPairTemplate(), 100)
+    with pytest.raises(InputError, match="Expected a model with `architecture: evidence`, a calibration and"):
         ExplainedRadReason(RewardModelScorer(artifact))
 
 

@@ -131,7 +131,7 @@ def test_remote_server_requires_consent(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     for name in ("g-rad", "chexprompt", "fineradscore"):
         scorer = load(name)
-        with pytest.raises(InputError, match="expected `allow_remote` to be true"):
+        with pytest.raises(InputError, match="Expected `allow_remote` to be true"):
             scorer.score(["Clear."], ["Clear."])
         scorer.save_pretrained(tmp_path / name)
         assert "remote" not in next((tmp_path / name).iterdir()).read_text()

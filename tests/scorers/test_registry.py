@@ -1,12 +1,15 @@
 """Tests of scorer resolution by name, scorer folder and run folder."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from radreward._lazy_imports import import_object
 from radreward.cli.training import build
 from radreward.errors import InputError
-from radreward.scorers import SCORER_SPECS, SCORERS, ScorerSpec, load, resolve
+from radreward.scorers import SCORERS, load, resolve
+from radreward.scorers.registry import SCORER_SPECS, ScorerSpec
 
 
 @pytest.mark.parametrize("spec", SCORER_SPECS, ids=[spec.class_path for spec in SCORER_SPECS])
@@ -18,8 +21,19 @@ def test_resolve_folder_or_run_returns_saved_scorer(spec: ScorerSpec, tmp_path: 
     assert resolve(str(tmp_path / "alone")) == (spec, tmp_path / "alone", {})
 
 
-def test_config_names_differ() -> None:
+def test_config_names_differ_and_are_those_of_the_classes() -> None:
     assert len({spec.config_name for spec in SCORER_SPECS}) == len(SCORER_SPECS)
+    for spec in SCORER_SPECS:
+        scorer_class = import_object(spec.class_path)
+        assert getattr(scorer_class, "config_name", spec.config_name) == spec.config_name
+
+
+def test_page_about_scores_names_every_scorer_with_a_quality() -> None:
+    text = Path(__file__).parents[2].joinpath("docs", "score.md").read_text(encoding="utf-8")
+    paragraph = next(part for part in text.split("\n\n") if part.startswith("Quality is "))
+    named = set(re.findall(r"`([\w-]+)`", paragraph)) & set(SCORERS)
+    expected = {name for name, entry in SCORERS.items() if import_object(entry.spec.class_path).has_quality is True}
+    assert named == expected | {"er2score"}  # whose model decides
 
 
 @pytest.mark.parametrize("name", SCORERS)

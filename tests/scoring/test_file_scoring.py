@@ -20,13 +20,15 @@ from hypothesis import strategies as st
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.io.tables import read_rows, write_table
-from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact, save_reward_model
+from radreward.models import Backbone, Calibration, PooledRewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK
-from radreward.scoring.backends import Chunk, LocalBackend
+from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
+from radreward.scorers.custom import CustomScorer
+from radreward.scoring.backends import LocalBackend, ScoredChunk
 from radreward.scoring.file_scoring import score_file
-from radreward.scoring.input_scan import InputColumns
+from radreward.scoring.input_columns import InputColumns
+from radreward.scoring.input_scan import FileChunk
 from radreward.scoring.score_columns import load_scorers
 from radreward.types import Scores
 from tests.scoring.overlap import Overlap, make_pairs, write_rows
@@ -66,6 +68,24 @@ def test_file_scoring_quality_follows_the_total(tmp_path: Path) -> None:
     assert rejected["reason"] == "no finding and no normal statement recognised in the candidate"
 
 
+def test_rejected_row_names_the_field_of_its_status_and_not_of_its_words(tmp_path: Path) -> None:
+    def metric(reference: str, candidate: str) -> float:
+        raise ValueError("no such reference")
+
+    rows = [{"id": "a", "reference": "Thanks.", "candidate": "Left effusion."}]
+    source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    fields = {}
+    scorers: dict[str, Scorer] = {"ratescore": load("ratescore"), "custom": CustomScorer(metric)}
+    for name, scorer in scorers.items():
+        score_file(scorer, source, output, progress=False)
+        [rejected] = _read(tmp_path / "out.jsonl.rejects.jsonl")
+        fields[name] = rejected["field"], rejected["reason"]
+    assert fields == {
+        "ratescore": ("reference", "no entity in the reference"),
+        "custom": ("candidate", "metric raised ValueError: no such reference"),
+    }
+
+
 def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects(tmp_path: Path) -> None:
     good = {"id": "a", "reference": "x", "candidate": "x"}
     rows = [
@@ -97,8 +117,8 @@ def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects
         ("in.jsonl", '{"id": 1, "reference": "x"}\n', "column 'candidate'"),
         ("in.jsonl", '{"id": 1, "reference": "x", "candidate": "x", "total": 1}\n', "no column 'total'"),
         ("in.jsonl", "", "at least one row"),
-        ("in.jsonl", "{\n[1]\n", r"one readable row but got none; row 1: expected a JSON object \("),
-        ("in.csv", "id,reference,candidate\n1,x\n", "row 1: expected as many fields as the header has"),
+        ("in.jsonl", "{\n[1]\n", r"one readable row but got none; row 1: Expected a JSON object \("),
+        ("in.csv", "id,reference,candidate\n1,x\n", "row 1: Expected as many fields as the header has"),
         ("in.txt", "", "ends with"),
         ("in.parquet", "PAR1 and then nothing", "cannot be read as parquet"),
     ],
@@ -121,13 +141,13 @@ def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp
     source, output = write_rows(tmp_path / "in.jsonl", make_pairs(11)), tmp_path / "out.jsonl"
     requested: list[int] = []
 
-    def reversed_backend(chunks: Iterable[Chunk]) -> Iterator[tuple[int, list[Scores]]]:
+    def reversed_backend(chunks: Iterable[FileChunk]) -> Iterator[ScoredChunk]:
         received = list(chunks)
         requested.extend(chunk.number for chunk in received)
-        for number, scores in reversed(list(LocalBackend(Overlap())(received))):
-            if number == 1 and len(received) > 2:
+        for chunk, scores in reversed(list(LocalBackend(Overlap())(received))):
+            if chunk.number == 1 and len(received) > 2:
                 raise RuntimeError("gone")
-            yield number, scores
+            yield chunk, scores
 
     with pytest.raises(RuntimeError, match="gone"):
         score_file(Overlap(), source, output, chunk_size=4, progress=False, backend=reversed_backend)
@@ -175,7 +195,7 @@ def test_csv_newlines_and_quotes_are_copied(tmp_path: Path) -> None:
         written = list(csv.DictReader(file))
     assert [row["note"] for row in written] == [*texts, "x", "x"]
     assert [row["total"] for row in written] == ["1.0"] * 3 + [""] * 2
-    assert [row["status"] for row in written[3:]] == ["expected as many fields as the header has", "missing id"]
+    assert [row["status"] for row in written[3:]] == ["Expected as many fields as the header has", "missing id"]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
@@ -223,8 +243,8 @@ def test_values_of_mixed_types_are_written_as_text(tmp_path: Path) -> None:
     assert [row["id"] for row in written] == ["1", "true", "3", "3"]
     assert [row["status"] for row in written] == [
         STATUS_OK,
-        "expected a text or an integer as id but got bool",
-        "expected UTF-8 text as candidate",
+        "Expected a text or an integer as id but got bool",
+        "Expected UTF-8 text as candidate",
         "duplicate id, first in row 3",
     ]
 
@@ -243,7 +263,9 @@ def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Pat
     torch.manual_seed(0)
     criteria = RadCliQCriteria()
     calibration = Calibration([[(-1.0, 2.0), (1.0, 0.0)]] * len(criteria))
-    saved = RewardModelArtifact(RewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration)
+    saved = RewardModelArtifact(
+        PooledRewardModel(Backbone("tiny-bert"), criteria), PlainPairTemplate(), 200, calibration
+    )
     save_reward_model(saved, tmp_path / "run" / "model")
     rows = [*make_pairs(5), {"id": "long", "reference": "x", "candidate": "y" * 300}]
     source, output = write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
@@ -261,7 +283,7 @@ def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Pat
     torch.testing.assert_close(counts, direct.error_counts, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(counts, 1 - written.clamp(-1, 1), rtol=1e-5, atol=1e-5)
     assert rejected["total"] is None
-    assert "expected at most 200 tokens" in rejected["status"]
+    assert "Expected at most 200 tokens" in rejected["status"]
     assert summary.rejected == 1
 
 
@@ -316,12 +338,12 @@ def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
     assert [(entry["row"], entry["field"], entry["reason"]) for entry in _read(tmp_path / "out.csv.rejects.jsonl")] == [
         (2, "reference", "empty reference"),
         (3, "candidate", "empty candidate"),
-        (4, None, "expected as many fields as the header has"),
-        (5, None, "expected as many fields as the header has"),
+        (4, None, "Expected as many fields as the header has"),
+        (5, None, "Expected as many fields as the header has"),
         (6, "id", "duplicate id, first in row 1"),
         (7, "id", "missing id"),
-        (8, None, "field 'candidate': expected UTF-8 text"),
-        (9, None, "field 'site': expected UTF-8 text"),
+        (8, None, "field 'candidate': Expected UTF-8 text"),
+        (9, None, "field 'site': Expected UTF-8 text"),
         (10, "reference", "missing reference"),
         (11, "candidate", "missing candidate"),
         (12, "candidate", "missing candidate"),
@@ -349,7 +371,7 @@ def test_parquet_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
         STATUS_OK,
         "empty reference",
         "missing reference",
-        "field 'candidate': expected UTF-8 text",
+        "field 'candidate': Expected UTF-8 text",
         "duplicate id, first in row 1",
         "missing id",
         STATUS_OK,
@@ -363,13 +385,13 @@ def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
     source, output = tmp_path / "in.parquet", tmp_path / "out.jsonl"
     pq.write_table(table, source)
     assert score_file(Overlap(), source, output, progress=False).rejected == 3
-    assert {row["status"] for row in _read(output)} == {"expected a text or an integer as id but got float"}
+    assert {row["status"] for row in _read(output)} == {"Expected a text or an integer as id but got float"}
     pq.write_table(table.set_column(0, "id", pa.array([1, 2, 3])), source)
     score_file(Overlap(), source, output, progress=False)
     assert [row["status"] for row in _read(output)] == [
         "missing reference",
         "missing reference",
-        "expected a text as reference but got float",
+        "Expected a text as reference but got float",
     ]
 
 

@@ -56,8 +56,8 @@ if __name__ == "__main__":
     summary = score_file(load(folder / "model"), *files, chunk_size=8, backend=RayBackend(build))
     assert summary.resumed == 0
     files = ["--input", str(folder / "in.jsonl"), "--output", str(folder / "command.jsonl")]
-    model = ["--models", str(folder / "model")]
-    code = main(["score", "--backend", "ray", "--num-workers", "1", *model, *files])
+    model = ["--scorers", str(folder / "model")]
+    code = main(["score", "--num-workers", "1", *model, *files])
     ray.shutdown()
     sys.exit(10 + code)  # an error of this script exits with 1
 """
@@ -123,8 +123,8 @@ def test_ray_backend_invalid_settings_are_refused(
         RayBackend(lambda: load("er2score"), gpus_per_worker=-1)
     (tmp_path / "a.jsonl").write_text('{"id": 1, "reference": "Clear.", "candidate": "Clear."}')
     files = ["--input", str(tmp_path / "a.jsonl"), "--output", str(tmp_path / "b.jsonl")]
-    assert main(["score", "--backend", "ray", "--num-workers", "0", *files]) == 2
-    assert capsys.readouterr().err == "radreward: Expected `num_workers` to be >= 1 but got 0.\n"
+    assert main(["score", "--num-workers", "-1", *files]) == 2
+    assert capsys.readouterr().err == "radreward: --num-workers: Expected a number >= 0 but got -1.\n"
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
-    assert main(["score", "--backend", "ray", *files]) == 2
+    assert main(["score", "--num-workers", "2", *files]) == 2
     assert "pip install 'radreward[distributed]'" in capsys.readouterr().err

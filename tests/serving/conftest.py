@@ -74,7 +74,7 @@ class Service(NamedTuple):
 @contextmanager
 def serving(folder: Path, models: Sequence[str], *options: str) -> Iterator[Service]:
     """Yield a service that logs to a file in a folder."""
-    command = [sys.executable, "-m", "radreward", "serve", "--port", "0", "--models", *models, *options]
+    command = [sys.executable, "-m", "radreward", "serve", "--port", "0", "--scorers", *models, *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     with (folder / "service.log").open("w") as log:
         process = subprocess.Popen(

@@ -3,10 +3,11 @@
 import pytest
 
 from radreward import load
-from radreward.generative.explanation import Explanation
-from radreward.serving.findings import SIDES, MarkedFinding, read_findings
+from radreward.scorers.explanation import Explanation
+from radreward.serving.findings import MarkedFinding, read_findings
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.normalization import normalize_report
+from radreward.types import Side
 
 REFERENCE, CANDIDATE = (
     "Rib fracture. Small left effusion. No edema.",
@@ -18,7 +19,7 @@ REFERENCE, CANDIDATE = (
 def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
     scores = load(name).score([REFERENCE], [CANDIDATE])
     assert scores.evidence
-    texts = dict(zip(SIDES, (REFERENCE, CANDIDATE), strict=True))
+    texts = {Side.REFERENCE: REFERENCE, Side.CANDIDATE: CANDIDATE}
     findings = read_findings(scores.evidence[0], texts)
     assert {"missed", "invented"} <= {finding.kind for finding in findings}
     for side, kind in (("reference", "invented"), ("candidate", "missed")):
@@ -31,7 +32,7 @@ def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
 def test_repeated_sentences_have_positions_of_their_own() -> None:
     scores = load("sentence-eval").score([CANDIDATE], [CANDIDATE])
     assert scores.evidence
-    findings = read_findings(scores.evidence[0], dict.fromkeys(SIDES, normalize_report(CANDIDATE)))
+    findings = read_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
     assert [finding.start for finding in findings if finding.text == "No edema."] == [22, 32] * 2
     assert {finding.kind for finding in findings} == {"matched"}
 
@@ -49,27 +50,29 @@ def test_explanation_lists_matches_and_errors() -> None:
         matched_findings=("Effusion.",),
     )
     assert read_findings(explanation, {}) == [
-        MarkedFinding("reference", "matched", "Effusion."),
-        MarkedFinding("candidate", "invented", "Nodule.", note="false prediction"),
-        MarkedFinding("reference", "missed", "Fracture.", note="omission"),
-        MarkedFinding("candidate", "differs", "Side.", note="incorrect location"),
+        MarkedFinding(Side.REFERENCE, "matched", "Effusion."),
+        MarkedFinding(Side.CANDIDATE, "invented", "Nodule.", note="false prediction"),
+        MarkedFinding(Side.REFERENCE, "missed", "Fracture.", note="omission"),
+        MarkedFinding(Side.CANDIDATE, "differs", "Side.", note="incorrect location"),
     ]
 
 
 @pytest.mark.parametrize("evidence", [None, (), "text", 3, {"a": 1}, [{"line": "1"}], ({"a": 1},)])
 def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
-    assert read_findings(evidence, {"reference": "Clear.", "candidate": "Clear."}) == []
+    assert read_findings(evidence, {Side.REFERENCE: "Clear.", Side.CANDIDATE: "Clear."}) == []
 
 
 def test_statements_with_likely_errors_and_matches_are_marked() -> None:
     statements = (
-        StatementEvidence("candidate", "Edema.", 0, 6, {"significant_false_prediction": 0.8}, "No nodule."),
-        StatementEvidence("candidate", "No nodule.", 7, 17, {"insignificant_omission": 0.2}, "No nodule."),
-        StatementEvidence("reference", "No nodule.", 0, 10, {}, "No nodule."),
-        StatementEvidence("reference", "Effusion.", 11, 20, {"significant_omission": 0.9}, "Edema."),
-        StatementEvidence("reference", "Clear.", 21, 27, {}, "Edema."),
+        StatementEvidence(Side.CANDIDATE, "Edema.", 0, 6, {"significant_false_prediction": 0.8}, "No nodule."),
+        StatementEvidence(Side.CANDIDATE, "No nodule.", 7, 17, {"insignificant_omission": 0.2}, "No nodule."),
+        StatementEvidence(Side.REFERENCE, "No nodule.", 0, 10, {}, "No nodule."),
+        StatementEvidence(Side.REFERENCE, "Effusion.", 11, 20, {"significant_omission": 0.9}, "Edema."),
+        StatementEvidence(Side.REFERENCE, "Clear.", 21, 27, {}, "Edema."),
     )
-    found = read_findings(statements, {"candidate": "Edema. No nodule.", "reference": "No nodule. Effusion. Clear."})
+    found = read_findings(
+        statements, {Side.CANDIDATE: "Edema. No nodule.", Side.REFERENCE: "No nodule. Effusion. Clear."}
+    )
     assert [(entry.side, entry.kind, entry.text, entry.start, entry.end) for entry in found] == [
         ("candidate", "invented", "Edema.", 0, 6),
         ("candidate", "matched", "No nodule.", 7, 17),

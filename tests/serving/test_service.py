@@ -229,7 +229,7 @@ def test_signal_ends_the_service_after_accepted_requests(small_service: Callable
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--models", "nobody"], "nobody: Expected the folder of a model"),
+        (["--scorers", "nobody"], "nobody: Expected the folder of a model"),
         (["--max-pairs", "0"], "--max-pairs: Expected a number > 0 but got 0."),
         (["--host", "192.0.2.1"], "192.0.2.1:8000: cannot be used"),
         (["--port", "99999"], "--port: Expected a port from 0 to 65535 but got 99999."),

@@ -6,18 +6,18 @@ import pytest
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
+from radreward.synthesis.candidate_writer import Reference
 from radreward.synthesis.candidates import (
     check_criteria,
-    draft_candidate,
     edit_candidate,
     judge_draft,
     random_report_source,
     rewrite_candidate,
-    similar_report_source,
 )
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import brief_style, sample_style
+from radreward.synthesis.tier_writer import draft_candidate
 from radreward.synthesis.tiers import TIER_ERRORS
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import parse_report
@@ -26,9 +26,7 @@ random_report = random_report_source(sample_style)
 
 
 def _errors(reference: AnnotatedReport, tier: int, seed: int) -> Mapping[str, int]:
-    draft = draft_candidate(
-        reference, tier, random_report, similar_report_source(reference, sample_style), sample_style, Random(seed)
-    )
+    draft = draft_candidate(Reference.among_generated(reference, sample_style), tier, Random(seed))
     return judge_draft(reference, draft).errors
 
 
@@ -61,23 +59,15 @@ def test_draft_candidate_uses_every_system() -> None:
     systems = set()
     for seed in range(300):
         reference = random_report(Random(seed))
-        systems.add(
-            draft_candidate(
-                reference,
-                seed % 3,
-                random_report,
-                similar_report_source(reference, sample_style),
-                sample_style,
-                Random(seed),
-            ).system
-        )
+        draft = draft_candidate(Reference.among_generated(reference, sample_style), seed % 3, Random(seed))
+        systems.add(draft.system)
     assert systems == {"edited", "rewritten", "random", "neighbour", "removed and shuffled", "normal"}
 
 
 def test_draft_candidate_only_edits_partially_parsed_reference() -> None:
     reference = parse_report("Small left pleural effusion near the shrapnel. Scoliosis. No edema.")
     for seed in range(60):
-        entry = draft_candidate(reference, seed % 3, random_report, random_report, sample_style, Random(seed))
+        entry = draft_candidate(Reference.among_generated(reference, sample_style), seed % 3, Random(seed))
         assert entry.system == "edited"
         assert "effusion near the shrapnel." in entry.report.text
 

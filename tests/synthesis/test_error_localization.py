@@ -5,11 +5,11 @@ from random import Random
 import pytest
 
 from radreward.criteria import CrimsonCriteria, Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.synthesis import synthesize
+from radreward.synthesis.candidate_strategies import load_candidate_writer
 from radreward.synthesis.candidates import CandidateDraft, judge_draft
-from radreward.synthesis.error_profiles import load_profile
-from radreward.synthesis.pipeline import synthesize
 from radreward.text.report_parser import parse_report
-from radreward.types import Candidate, LocatedErrors
+from radreward.types import Candidate, LocatedError, Side
 
 RADCLIQ = RadCliQCriteria()
 
@@ -37,20 +37,20 @@ def _judge(reference: str, candidate: str, criteria: Criteria = RADCLIQ) -> Cand
 def test_an_error_shows_where_it_is_stated(
     reference: str, candidate: str, expected: list[tuple[str, str, str]]
 ) -> None:
-    passages = _judge(reference, candidate).located_errors
-    assert passages is not None
-    assert [(passage.side, *passage.statements, *passage.errors) for passage in passages if passage.errors] == expected
+    located = _judge(reference, candidate).located_errors
+    assert located is not None
+    assert [(entry.side, *entry.statements, *entry.errors) for entry in located if entry.errors] == expected
 
 
-def test_a_finding_stated_twice_has_one_passage() -> None:
-    passages = _judge("No mass.", "Left effusion. No mass. Effusion.").located_errors
-    assert passages == (LocatedErrors("candidate", ("Left effusion.", "Effusion."), {"false_prediction": 1.0}, 0.5),)
+def test_errors_of_a_finding_stated_twice_are_located_once() -> None:
+    located = _judge("No mass.", "Left effusion. No mass. Effusion.").located_errors
+    assert located == (LocatedError(Side.CANDIDATE, ("Left effusion.", "Effusion."), {"false_prediction": 1.0}, 0.5),)
 
 
-def test_errors_of_one_sentence_have_one_passage() -> None:
-    passages = _judge("No mass.", "Left effusion and pneumothorax.").located_errors
-    assert passages is not None
-    assert [(passage.statements, passage.errors) for passage in passages] == [
+def test_errors_of_one_sentence_are_located_together() -> None:
+    located = _judge("No mass.", "Left effusion and pneumothorax.").located_errors
+    assert located is not None
+    assert [(entry.statements, entry.errors) for entry in located] == [
         (("Left effusion and pneumothorax.",), {"false_prediction": 2.0})
     ]
 
@@ -59,13 +59,13 @@ def test_errors_of_other_criteria_are_not_located() -> None:
     assert _judge("Left effusion.", "No effusion.", CrimsonCriteria()).located_errors is None
 
 
-@pytest.mark.parametrize("profile", [None, "details"])
+@pytest.mark.parametrize("strategy", ["tiers", "details"])
 @pytest.mark.parametrize("criteria", [RADCLIQ, RadCliQSignificanceCriteria()])
-def test_passages_have_all_errors_and_all_that_is_wrong(criteria: Criteria, profile: str | None) -> None:
-    make = partial(synthesize, criteria, 40 if profile is None else 6, seed=3)
+def test_located_errors_are_all_errors_and_all_that_is_wrong(criteria: Criteria, strategy: str) -> None:
+    make = partial(synthesize, criteria, 40 if strategy == "tiers" else 6, seed=3)
     candidates = [
         (group.reference, candidate)
-        for group in make(profile=load_profile(profile) if profile else None)
+        for group in make(candidates=load_candidate_writer(strategy))
         for candidate in group.candidates
     ]
     for reference, candidate in candidates:
@@ -73,18 +73,18 @@ def test_passages_have_all_errors_and_all_that_is_wrong(criteria: Criteria, prof
         assert candidate.errors is not None
         assert candidate.findings is not None
         counts: Counter[str] = Counter()
-        for passage in candidate.located_errors:
-            counts.update(passage.errors)
-            text = candidate.text if passage.side == "candidate" else reference
-            assert all(statement in text for statement in passage.statements)
+        for entry in candidate.located_errors:
+            counts.update(entry.errors)
+            text = candidate.text if entry.side == "candidate" else reference
+            assert all(statement in text for statement in entry.statements)
         assert counts == {tag: count for tag, count in candidate.errors.items() if count}
-        wrong = sum(passage.wrong or 0.0 for passage in candidate.located_errors)
+        wrong = sum(entry.wrong or 0.0 for entry in candidate.located_errors)
         assert wrong == pytest.approx(candidate.findings.wrong)
-    sides = {passage.side for _, candidate in candidates for passage in candidate.located_errors or ()}
+    sides = {entry.side for _, candidate in candidates for entry in candidate.located_errors or ()}
     assert sides == {"candidate", "reference"}
 
 
-def test_passages_do_not_depend_on_the_order_of_sentences() -> None:
+def test_located_errors_do_not_depend_on_the_order_of_sentences() -> None:
     sentences = ["Left effusion.", "Mild edema.", "Right pneumothorax.", "Cardiomegaly."]
     reference = "Right effusion. Severe edema. No pneumothorax."
     shuffled = Random(1).sample(sentences, len(sentences))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
+from radreward.synthesis.candidate_strategies import load_candidate_writer
 from radreward.synthesis.error_counting import ERROR_TAGS, compare_facts, tally_errors, to_radcliq_counts
-from radreward.synthesis.error_profiles import PROFILES, ErrorProfile, load_profile
+from radreward.synthesis.error_profiles import PROFILES, ErrorProfile, ProfileWriter
 from radreward.text.report_parser import parse_report
 
 BALANCED = PROFILES["balanced"]
@@ -33,39 +34,11 @@ def test_sample_has_the_probabilities_of_the_profile() -> None:
     assert [counts[number] / 4000 for number in range(3)] == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("omission: [0.5, 0.6]", "Expected probabilities of `omission` that add up to 1 but got [0.5, 0.6]"),
-        ("omission: [-1, 2]", "Expected probabilities of `omission`"),
-        ("omission: [.nan]", "Expected probabilities of `omission`"),
-        ("lamp: [1]", "but got 'lamp'"),
-        ("omission: [0, 0, 0, 0, 0, 0, 0, 1]", "Expected at most 6 errors of `omission` but got 7"),
-        ("omission: two", "Expected lines such as"),
-        ("- omission", "Expected lines such as"),
-        ("", "Expected lines such as"),
-        ("omission: [1", "Expected YAML but"),
-    ],
-)
-def test_load_profile_invalid_file_is_named(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError) as raised:
-        load_profile(str(path))
-    assert str(raised.value).startswith(str(path))
-    assert message in str(raised.value)
-
-
-def test_load_profile_unknown_name_or_missing_file_raises(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--profile: Expected one of balanced, details or a .yaml file but got 'lamp'"):
-        load_profile("lamp")
-    with pytest.raises(InputError, match="cannot be read"):
-        load_profile(str(tmp_path / "none.yaml"))
-
-
 def test_candidates_have_the_requested_errors_and_exact_counts(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("omission: [0, 1]\nincorrect_location: [0.5, 0.5]\n")
-    groups = list(synthesize(RadCliQCriteria(), 12, 2, seed=2, profile=load_profile(str(tmp_path / "two.yaml"))))
+    groups = list(
+        synthesize(RadCliQCriteria(), 12, 2, seed=2, candidates=load_candidate_writer(str(tmp_path / "two.yaml")))
+    )
     for group in groups:
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
@@ -79,7 +52,7 @@ def test_candidates_have_the_requested_errors_and_exact_counts(tmp_path: Path) -
 
 
 def test_balanced_profile_has_each_kind_in_about_half_of_the_candidates(tmp_path: Path) -> None:
-    synthesize_files(tmp_path, RadCliQSignificanceCriteria(), 16, 2, seed=3, profile=BALANCED)
+    synthesize_files(tmp_path, RadCliQSignificanceCriteria(), 16, 2, seed=3, candidates=ProfileWriter(BALANCED))
     card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     assert card["tiers"]["balanced"]["share in tier"] >= 0.7
     shares = {tag: 0.0 for tag in ERROR_TAGS}
@@ -88,11 +61,7 @@ def test_balanced_profile_has_each_kind_in_about_half_of_the_candidates(tmp_path
     assert all(0.3 <= mean <= 1.2 for mean in shares.values()), shares
 
 
-def test_profile_with_pairing_raises() -> None:
-    with pytest.raises(InputError, match="one of a profile, pairings and graded"):
-        synthesize(RadCliQCriteria(), 1, profile=BALANCED, pairing=True)
-
-
 def test_profile_with_one_total_raises() -> None:
+    writer = ProfileWriter(ErrorProfile("one", {"omission": (0.0, 1.0)}))
     with pytest.raises(InputError, match="profile one: Expected candidates with different totals"):
-        next(synthesize(RadCliQCriteria(), 1, profile=ErrorProfile("one", {"omission": (0.0, 1.0)})))
+        next(synthesize(RadCliQCriteria(), 1, candidates=writer))

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.synthesis import synthesize
 from radreward.synthesis.error_counting import compare_facts, count_errors
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
-from radreward.synthesis.pipeline import synthesize
 from radreward.synthesis.report_styles import FrequentChoiceRandom
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.radreason.prompt import RadReasonTemplate

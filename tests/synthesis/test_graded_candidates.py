@@ -11,7 +11,7 @@ from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.data.records import read_groups
 from radreward.synthesis import synthesize
 from radreward.synthesis.error_counting import compare_facts
-from radreward.synthesis.graded_candidates import PARTLY_RIGHT, draft_graded
+from radreward.synthesis.graded_candidates import PARTLY_RIGHT, GradedWriter, draft_graded
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.findings import is_related
 from radreward.text.report_parser import parse_report
@@ -65,10 +65,10 @@ def test_report_without_a_finding_has_no_graded_candidates() -> None:
 
 
 def test_groups_are_reproducible_and_their_qualities_differ(tmp_path: Path) -> None:
-    command = "synthesize --graded --groups 30 --per-reference 4 --seed 5 --output"
+    command = "synthesize --candidates graded --groups 30 --per-reference 4 --seed 5 --output"
     assert main([*command.split(), str(tmp_path)]) == 0
     groups = list(read_groups(tmp_path / "groups.parquet", CRITERIA))
-    again = list(synthesize(CRITERIA, 30, 4, seed=5, graded=True))
+    again = list(synthesize(CRITERIA, 30, 4, seed=5, candidates=GradedWriter()))
     assert [group.reference for group in groups] == [group.reference for group in again]
     assert {candidate.system for group in groups for candidate in group.candidates} == {"graded"}
     numbers = Counter(len({candidate.findings for candidate in group.candidates}) for group in groups)

@@ -17,16 +17,17 @@ from radreward.synthesis.noun_phrases import fill_template, noun_phrase
 from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.facts import Change, Fact, Section
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors
-from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
+    ALL_CLEAR_STATEMENTS,
     CHANGE_TEMPLATES,
     CLINICAL_HISTORIES,
     DEVICE_CHANGE_TEMPLATES,
     DEVICE_TEMPLATES,
     FILLER_SENTENCES,
+    NORMAL_STATEMENTS,
     PRESENT_TEMPLATES,
     PRIOR_STUDIES,
     UNCERTAIN_TEMPLATES,

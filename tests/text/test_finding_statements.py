@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import elaborate_style, mixed_style
 from radreward.text.facts import Sentence
-from radreward.text.finding_statements import may_report_finding
+from radreward.text.standard_wording import may_report_finding
 
 
 @pytest.mark.parametrize(

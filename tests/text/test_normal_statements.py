@@ -10,7 +10,7 @@ from radreward.synthesis.report_styles import ReportStyle
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.normal_statements import is_uninformative, negated_findings
-from radreward.text.normal_wording import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
+from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, NORMAL_STATEMENTS
 
 STATEMENTS = [(text, keys) for keys, texts in NORMAL_STATEMENTS.items() for text in texts]
 CLEAR_LUNGS = set(NORMAL_STATEMENTS["opacity", "consolidation"])

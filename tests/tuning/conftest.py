@@ -9,6 +9,9 @@ import yaml
 
 from radreward.tuning import StudyConfig, load_study_config
 from tests import tiny_run
+from tests.tuning.finished_runs import make_run
+
+__all__ = ["make_run"]
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_keys_are_settings_of_a_module_that_reads_pairs_through_the_shared_datam
     keys = [key for key in KEYS if any(part in key for part in BASES[base])]
     weighting = [WEIGHTING] if any("weighting" in key for key in keys) else []
     config = yaml.safe_load(fit_runner().dump_config(Path(base), [*weighting, *(f"{key}=0.5" for key in keys)]))
-    assert config["data"]["class_path"] == "radreward.data.datamodule.PairedReportDataModule"
+    assert config["data"]["class_path"] == "radreward.data.PairedReportDataModule"
     for key in keys:
         value = config
         for part in key.split("."):

@@ -3,19 +3,17 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.samplers import TPESampler
 
-from radreward.tuning import StudyConfig
-from radreward.tuning.samplers import create_sampler
+from radreward.tuning import StudyConfig, samplers
+from radreward.tuning.samplers import SamplerPerTrial, create_sampler
 
 MakeConfig = Callable[..., StudyConfig]
 
 
 def suggestions(config: StudyConfig, n_trials: int = 8) -> list[dict[str, Any]]:
-    study = optuna.create_study(direction="maximize")
+    study = optuna.create_study(direction="maximize", sampler=SamplerPerTrial(config))
     values = []
     for number in range(n_trials):
-        study.sampler = create_sampler(config, number)
         trial = study.ask()
         values.append(config.space.suggest(trial))
         study.tell(trial, float(number))
@@ -23,15 +21,16 @@ def suggestions(config: StudyConfig, n_trials: int = 8) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("conditional", [False, True])
-def test_tpe_is_multivariate_with_constant_liar(make_config: MakeConfig, conditional: bool) -> None:
+def test_tpe_is_multivariate_with_constant_liar(
+    make_config: MakeConfig, monkeypatch: pytest.MonkeyPatch, conditional: bool
+) -> None:
     space: dict[str, Any] = {"loss": {"choices": ["a", "b"]}, "x": {"low": 0.0, "high": 1.0}}
     if conditional:
         space["x"]["active_if"] = {"loss": "a"}
-    sampler = create_sampler(make_config(space=space), 0)
-    assert isinstance(sampler, TPESampler)
-    assert sampler._multivariate is True
-    assert sampler._constant_liar is True
-    assert sampler._group is conditional
+    options: dict[str, Any] = {}
+    monkeypatch.setattr(samplers, "TPESampler", lambda **given: options.update(given))
+    create_sampler(make_config(space=space), 0)
+    assert (options["multivariate"], options["constant_liar"], options["group"]) == (True, True, conditional)
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "random"])
@@ -43,11 +42,9 @@ def test_suggestions_depend_only_on_seed_and_trial_number(make_config: MakeConfi
 
 
 def test_tpe_concentrates_near_the_best_value(make_config: MakeConfig) -> None:
-    config = make_config(trials=40)
-    study = optuna.create_study(direction="maximize")
+    study = optuna.create_study(direction="maximize", sampler=SamplerPerTrial(make_config(trials=40)))
     values = []
-    for number in range(40):
-        study.sampler = create_sampler(config, number)
+    for _ in range(40):
         trial = study.ask()
         values.append(trial.suggest_float("x", 0, 10))
         study.tell(trial, -((values[-1] - 3) ** 2))

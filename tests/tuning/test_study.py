@@ -11,12 +11,12 @@ from typing import Any
 import optuna
 import pytest
 from optuna.study import Study
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from radreward.errors import InputError
-from radreward.tuning import StudyConfig, StudyError, TrialRunner, heartbeat, load_study_config, run_study
+from radreward.tuning import StudyConfig, StudyError, TrialRunner, load_study_config, run_study
+from radreward.tuning.retries import last_attempts
 from radreward.tuning.storage import open_storage
-from radreward.tuning.study import open_study
 from tests.tuning.fake_training import fake_runner, parabola
 
 MakeConfig = Callable[..., StudyConfig]
@@ -156,8 +156,7 @@ def test_changed_base_is_rejected_but_moved_base_is_accepted(
 
 def test_study_and_folder_of_another_program_are_not_overwritten(make_config: MakeConfig, folder: Path) -> None:
     storage = open_storage(None, folder.parent)
-    study = optuna.create_study(storage=storage, study_name="toy")
-    study._storage.create_new_trial(study._study_id)
+    optuna.create_study(storage=storage, study_name="toy").add_trial(create_trial(state=TrialState.RUNNING))
     with pytest.raises(InputError, match="that radreward did not create"):
         run_study(make_config(), fake_runner(parabola), folder, f"sqlite:///{folder.parent / 'study.db'}")
     (folder / "trials" / "0").mkdir(parents=True)
@@ -208,16 +207,16 @@ def test_interrupted_trial_is_resumed_under_its_number(
     with pytest.raises(KeyboardInterrupt, match="Run the same command again to resume the study"):
         run_study(make_config(), fake_runner(value), folder)
     study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
-    assert states(study) == ["COMPLETE", "COMPLETE", "RUNNING"]
-    interrupted = study.trials[2].params
+    assert states(study) == ["COMPLETE", "COMPLETE", "FAIL"]
     study = run_study(make_config(), fake_runner(parabola), folder)
-    assert states(study) == ["COMPLETE"] * 6
-    assert study.trials[2].params == interrupted
+    assert states(study) == ["COMPLETE", "COMPLETE", "FAIL", "COMPLETE", "COMPLETE", "COMPLETE", "COMPLETE"]
+    assert study.trials[3].params == study.trials[2].params
     assert "trial 2 of 6 (resumed)" in capsys.readouterr().err
     uninterrupted = run_study(make_config(), fake_runner(parabola), folder.with_name("uninterrupted"))
-    assert [(trial.params, trial.value) for trial in study.trials] == [
+    assert [(trial.params, trial.value) for trial in last_attempts(study).values()] == [
         (trial.params, trial.value) for trial in uninterrupted.trials
     ]
+    assert sorted(path.name for path in (folder / "trials").iterdir()) == list("012345")
 
 
 def test_result_of_a_reclaimed_trial_counts_once(
@@ -226,9 +225,7 @@ def test_result_of_a_reclaimed_trial_counts_once(
     def value(chosen: Mapping[str, Any], step: int) -> float:
         if step == 30:
             study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
-            trial = study.trials[-1]
-            study._storage.set_trial_user_attr(trial._trial_id, heartbeat.WORKER_ATTR, {"host": "other", "pid": 1})
-            study.tell(trial.number, 5.0)
+            study.tell(study.trials[-1].number, 5.0)
         return parabola(chosen, step)
 
     study = run_study(make_config(trials=1), fake_runner(value), folder)
@@ -273,12 +270,10 @@ def test_two_workers_share_a_study_without_extra_trials(
         worker.join()
     outputs = [log.read_text() for log in logs]
     assert [worker.exitcode for worker in workers] == [0, 0], outputs
-    study = open_study(make_config(trials=15), open_storage(url, tmp_path), tmp_path / "run")
+    study = optuna.load_study(storage=open_storage(url, tmp_path), study_name="toy")
     assert [trial.number for trial in study.trials] == list(range(15))
     assert set(states(study)) == {"COMPLETE"}
     assert len({trial.params["x"] for trial in study.trials}) == 15
-    pids = {trial.user_attrs[heartbeat.WORKER_ATTR]["pid"] for trial in study.trials}
-    assert pids <= {worker.pid for worker in workers}
     trial_numbers = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
     assert sorted(map(int, trial_numbers)) == list(range(15))  # each trial once
 
@@ -289,7 +284,7 @@ def test_lost_storage_raises_input_error(
     def fail(*_: Any) -> None:
         raise optuna.exceptions.StorageInternalError("no route to host")
 
-    monkeypatch.setattr("radreward.tuning.study.claim_trial", fail)
+    monkeypatch.setattr("radreward.tuning.worker.queue_interrupted_trials", fail)
     with pytest.raises(InputError, match="study.db: no longer responds .no route to host."):
         run_study(make_config(), fake_runner(parabola), folder)
 

@@ -16,6 +16,7 @@ from radreward.cli import build, tune
 from radreward.cli.parser import run_command
 from radreward.errors import InputError
 from radreward.tuning import load_study_config
+from radreward.tuning.retries import last_attempts
 from radreward.tuning.storage import open_storage
 from radreward.tuning.study import validate_search_space
 
@@ -118,9 +119,11 @@ def test_killed_and_resumed_study_equals_uninterrupted_study(
     interrupted = trials(folder)
     assert [trial.state.name for trial in interrupted] == ["COMPLETE", "RUNNING"]
     assert run(["--config", config, "--run-dir", folder]) == 0
-    actual, expected = trials(folder), trials(uninterrupted)
-    assert [trial.number for trial in actual] == [0, 1, 2, 3]
-    assert actual[1].datetime_start == interrupted[1].datetime_start  # the same trial, not a copy
+    study = optuna.load_study(study_name="toy", storage=open_storage(None, folder))
+    actual, expected = list(last_attempts(study).values()), trials(uninterrupted)
+    assert [trial.number for trial in actual] == [0, 2, 3, 4]
+    assert study.trials[1].state.name == "FAIL"
+    assert sorted(path.name for path in (folder / "trials").iterdir()) == ["0", "1", "2", "3"]
     for trial, expected_trial in zip(actual, expected, strict=True):
         assert (trial.state, trial.params, trial.value) == (
             expected_trial.state,
@@ -136,14 +139,14 @@ def test_killed_and_resumed_study_equals_uninterrupted_study(
     [
         (
             {"space": {"model.objective.lamda_": {"low": 0, "high": 1}}},
-            "has no setting 'lamda_'. Did you mean lambda_?",
+            "but got 'lamda_'. Did you mean lambda_?",
         ),
-        ({"space": {"modul.x": {"choices": [1]}}}, "unknown setting --modul.x=1"),
+        ({"space": {"modul.x": {"choices": [1]}}}, "Expected a known option but got --modul.x."),
         (
             {"space": {"loss": {"variants": {"a": {}, "b": {"model.objective": "BradleyTery"}}}}},
             "Did you mean BradleyTerry",
         ),
-        ({"overrides": {"trainer.max_stepz": 1}}, "unknown setting"),
+        ({"overrides": {"trainer.max_stepz": 1}}, "Expected a known option but got --trainer.max_stepz."),
         ({"metric": "val_tua"}, "metric: 'val_tua' is never logged; logged are "),
     ],
 )

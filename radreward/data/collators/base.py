@@ -21,7 +21,7 @@ class Collator(ABC):
         """Return a batch, a (nested) tuple of tensors; called in a worker process for every batch."""
 
     def length(self, group: ReportGroup) -> int:
-        """Return the length of a group in any unit, by which groups are batched; characters, unless overridden.
+        """Return the length by which groups are batched, in any unit; defaults to characters.
 
         Called for every group before training, so it may reject groups that cannot be collated.
         """

@@ -1,4 +1,4 @@
-"""Reports as plain text, every token of which is predicted from those before it."""
+"""Batches of plain reports for next-token prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.collators.base import Collator
-from radreward.data.collators.sft import next_token_labels
+from radreward.data.collators.sft import count_labels, next_token_labels
 from radreward.data.packing import pack
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.text.normalization import normalize_report
@@ -27,9 +27,14 @@ class LanguageModelBatch(NamedTuple):
     ids: tuple[str, ...]
     """Group ids."""
 
+    @property
+    def num_tokens(self) -> int:
+        """Number of tokens with loss."""
+        return count_labels(self.labels)
+
 
 class LanguageModelCollator(Collator):
-    """Turns the references of groups into packed plain text; longer reports are parts that do not see each other.
+    """Turns the references of groups into packed plain text; longer reports are split into independent parts.
 
     Args:
         criteria: Criteria of the evaluator that is saved.

@@ -8,10 +8,15 @@ from collections.abc import Sequence
 import torch
 
 from radreward.criteria import Criteria
+from radreward.criteria.pairs import make_pairs
 from radreward.data.collators.base import Collator, candidates_of, error_tensor
+from radreward.data.located_error_targets import (
+    StatementErrors,
+    located_error_targets,
+    statement_errors,
+    unknown_statement_errors,
+)
 from radreward.data.packing import Packing, pack
-from radreward.data.pairing import make_pairs
-from radreward.data.passage_targets import TokenPassages, join_passages, token_passages, unknown_passages
 from radreward.data.prompt_encoder import OnTooLong, PromptEncoder
 from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.types import Candidate, ReportGroup, RewardTargets, RewardTrainingBatch, Side
@@ -28,6 +33,10 @@ class RewardCollator(Collator):
         max_length: Maximum number of tokens from the root to a candidate's end.
         on_too_long: Stop at a longer prompt with an error that names it, or truncate reference and candidate, which is
             counted in the batch.
+
+    Attributes:
+        locates_errors: Add the targets of located errors to a batch. The training module turns it off for objectives
+            that do not need them, because they take most of the time of a batch.
     """
 
     def __init__(
@@ -43,6 +52,7 @@ class RewardCollator(Collator):
         self.prompt_encoder = PromptEncoder(tokenizer, criteria, template or PlainPairTemplate(), max_length)
         self.packing: Packing = packing
         self.on_too_long: OnTooLong = on_too_long
+        self.locates_errors = True
 
     def collate(self, groups: Sequence[ReportGroup]) -> RewardTrainingBatch:
         """Return a batch.
@@ -50,32 +60,38 @@ class RewardCollator(Collator):
         Raises:
             InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
         """
-        paths, errors, findings, passages, group_indices, num_truncated = [], [], [], [], [], 0
+        paths, errors, finding_weights, located, group_indices = [], [], [], [], []
+        num_truncated = 0
         for index, reference, candidate, label in candidates_of(groups):
             path, truncated = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
             num_truncated += truncated
             paths.append(path)
             errors.append(error_tensor(candidate, self.criteria, label))
-            findings.append(candidate.findings or (math.nan, math.nan))
-            passages.append(self._passages(reference, candidate, path, label))
+            finding_weights.append(candidate.findings or (math.nan, math.nan))
+            if self.locates_errors:
+                located.append(self._statement_errors(reference, candidate, path, label))
             group_indices.append(index)
-        quality, group = self.criteria.quality(torch.stack(errors)), torch.tensor(group_indices)
-        pairs = make_pairs(self.criteria.total_quality(quality), group)
-        weights = torch.tensor(findings, dtype=torch.float32)
-        targets = RewardTargets(quality, group, pairs, weights, join_passages(passages))
+        rewards, group = self.criteria.target_rewards(torch.stack(errors)), torch.tensor(group_indices)
+        targets = RewardTargets(
+            rewards,
+            group,
+            pairs=make_pairs(self.criteria.total(rewards), group),
+            finding_weights=torch.tensor(finding_weights, dtype=torch.float32),
+            located_errors=located_error_targets(located) if self.locates_errors else None,
+        )
         return RewardTrainingBatch(
             pack(paths, self.packing), targets, tuple(group.id for group in groups), num_truncated
         )
 
-    def _passages(
+    def _statement_errors(
         self, reference: str, candidate: Candidate, path: Sequence[Sequence[int]], label: str
-    ) -> TokenPassages:
-        num_tokens: dict[Side, int] = {"candidate": len(path[-1]), "reference": len(path[-2]) if len(path) > 1 else 0}
+    ) -> StatementErrors:
+        num_tokens = {Side.CANDIDATE: len(path[-1]), Side.REFERENCE: len(path[-2]) if len(path) > 1 else 0}
         if candidate.located_errors is None:
-            return unknown_passages(num_tokens, len(self.criteria))
+            return unknown_statement_errors(num_tokens, len(self.criteria))
         segments = self.prompt_encoder.render(reference, candidate.text)
         tokenizer = self.prompt_encoder.segment_tokenizer
-        return token_passages(candidate.located_errors, segments, num_tokens, self.criteria, tokenizer, label)
+        return statement_errors(candidate.located_errors, segments, num_tokens, self.criteria, tokenizer, label)
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of tokens of the reference and all candidates, before truncation.

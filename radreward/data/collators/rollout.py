@@ -8,7 +8,7 @@ import torch
 
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
-from radreward.data.collators.base import Collator, candidates_of, error_tensor
+from radreward.data.collators.base import Collator, LabelledCandidate, candidates_of, error_tensor
 from radreward.data.prompt_encoder import OnTooLong
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.types import ReportGroup, RolloutPromptBatch
@@ -51,21 +51,15 @@ class RolloutCollator(Collator):
         Raises:
             InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
         """
-        prompts, targets, report_pairs, group_indices, num_truncated = [], [], [], [], 0
-        for index, reference, candidate, label in candidates_of(groups):
-            prompt, truncated = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
-            num_truncated += truncated
-            prompts.append(tuple(map(tuple, prompt)))
-            targets.append(error_tensor(candidate, self.criteria, label))
-            report_pairs.append((reference, candidate.text))
-            group_indices.append(index)
+        entries = list(candidates_of(groups))
+        encoded = [self._encode(entry) for entry in entries]
         return RolloutPromptBatch(
-            prompts=tuple(prompts),
-            target=torch.stack(targets),
-            report_pairs=tuple(report_pairs),
+            prompts=tuple(tuple(map(tuple, prompt)) for prompt, _ in encoded),
+            target=torch.stack([error_tensor(entry.candidate, self.criteria, entry.label) for entry in entries]),
+            report_pairs=tuple((entry.reference, entry.candidate.text) for entry in entries),
             ids=tuple(group.id for group in groups),
-            group=torch.tensor(group_indices),
-            num_truncated=num_truncated,
+            group=torch.tensor([entry.group_index for entry in entries]),
+            num_truncated=sum(truncated for _, truncated in encoded),
         )
 
     def length(self, group: ReportGroup) -> int:
@@ -74,8 +68,8 @@ class RolloutCollator(Collator):
         Raises:
             InputError: If a prompt is too long; names group and candidate.
         """
-        total = 0
-        for _, reference, candidate, label in candidates_of([group]):
-            prompt, _ = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
-            total += sum(map(len, prompt))
-        return total
+        return sum(len(piece) for entry in candidates_of([group]) for piece in self._encode(entry)[0])
+
+    def _encode(self, entry: LabelledCandidate) -> tuple[list[list[int]], bool]:
+        """Return the segments of a prompt, and True if a report was truncated."""
+        return self.prompt_encoder.encode_or_raise(entry.reference, entry.candidate.text, self.on_too_long, entry.label)

@@ -44,6 +44,16 @@ class SFTBatch(NamedTuple):
     group: Tensor
     """(C,) int64: index into `ids`."""
 
+    @property
+    def num_tokens(self) -> int:
+        """Number of tokens with loss."""
+        return count_labels(self.labels)
+
+    def unpacked(self) -> tuple[PackedBatch, Tensor]:
+        """Return the same candidates in separate sequences, and their labels, to check the packed form against."""
+        rows = to_rows(self.packed)
+        return rows, next_token_labels(rows, [len(prompt[-1]) for prompt in self.prompts])
+
 
 class AnalysisWriter(ABC):
     """Explains error counts in words."""
@@ -133,11 +143,6 @@ class SFTCollator(Collator):
             group=torch.tensor([entry.group_index for entry in entries]),
         )
 
-    def unpacked(self, batch: SFTBatch) -> tuple[PackedBatch, Tensor]:
-        """Return the same candidates in separate sequences, and their labels, to check the packed form against."""
-        rows = to_rows(batch.packed)
-        return rows, next_token_labels(rows, [len(prompt[-1]) for prompt in batch.prompts])
-
     def length(self, group: ReportGroup) -> int:
         """Return the number of tokens of the reference, all candidates and their answers.
 
@@ -166,10 +171,15 @@ class SFTCollator(Collator):
         limit = self.prompt_encoder.max_answer_length
         if len(answer) > limit:
             raise InputError(
-                f"{entry.label}: expected an answer of at most {limit} tokens but it has {len(answer)}. "
+                f"{entry.label}: Expected an answer of at most {limit} tokens but it has {len(answer)}. "
                 "Set a larger max_answer_length."
             )
         return _EncodedCandidate(errors, text, prompt, answer)
+
+
+def count_labels(labels: Tensor) -> int:
+    """Return the number of tokens with loss."""
+    return int((labels != IGNORE_INDEX).sum())
 
 
 def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:

@@ -87,7 +87,7 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
 def _refused_counts(pairs: Sequence[RatedPair]) -> list[str]:
     """Return errors of the counts that `read_rated_pairs` refuses; sums may be too large where no summand is."""
     errors = [
-        f"pair {pair.id!r}: expected at most {MAX_COUNT:,} errors of {tag!r} by rater {rater!r} but got {count:,g}"
+        f"pair {pair.id!r}: Expected at most {MAX_COUNT:,} errors of {tag!r} by rater {rater!r} but got {count:,g}"
         for pair in pairs
         for rater, counts in pair.errors.items()
         for tag, count in counts.items()

@@ -45,7 +45,9 @@ def read_green_preferences(source: Path) -> Iterator[Preference]:
         case_votes = votes.setdefault(vote.case_id or f"row {number}", [])
         case_votes.append(vote)
         if (case_votes[0].reference, case_votes[0].candidates) != (vote.reference, vote.candidates):
-            errors.append(f"row {number}: field 'id': expected the texts of {vote.case_id!r} as in its first row")
+            errors.append(
+                f"row {number}: field 'id': Expected the texts of {vote.case_id!r} as in its first row but got others"
+            )
     if errors:
         raise_row_errors(source, errors)
     for case_id, case_votes in votes.items():
@@ -66,7 +68,7 @@ def read_green_preferences(source: Path) -> Iterator[Preference]:
 def _parse_vote(values: Mapping[str, Any]) -> _Vote:
     choice = str(values.get("preference")).strip().removesuffix(".0").removeprefix("candidate")
     if choice not in _CHOICES:
-        raise RowError(f"field 'preference': expected 1 or 2, or 0 for neither, but got {values.get('preference')!r}")
+        raise RowError(f"field 'preference': Expected 1 or 2, or 0 for neither, but got {values.get('preference')!r}")
     return _Vote(
         case_id=optional_text_field(values, "id", allow_integer=True),
         reference=text_field(values, "reference"),

@@ -38,16 +38,16 @@ def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
     for path in sources:
         tasks = read_json(path)
         if not isinstance(tasks, list) or not tasks:
-            raise InputError(f"{path}: Expected a list of tasks, exported as JSON.")
+            raise InputError(f"{path}: Expected a list of tasks but found none. Export the project as JSON.")
         for number, task in enumerate(tasks, 1):
             try:
                 case, tags = _parse_task(task)
                 if cases.setdefault(case.id, case) != case or (criteria and criteria != tags):
-                    raise RowError("expected the reports and criteria of other tasks with this id")
+                    raise RowError("Expected the reports and criteria of the other tasks with this id but they differ")
                 criteria = tags
                 for rater, rating in _annotations(task, tags):
                     if raters.setdefault(rater, {}).setdefault(case.id, rating) != rating:
-                        raise RowError(f"expected one annotation of {rater} but got two that differ; cancel one")
+                        raise RowError(f"Expected one annotation of {rater} but got two that differ; cancel one")
             except RowError as error:
                 raise InputError(f"{path}, task {number}: {error}.") from error
     yield from join_raters(list(cases.values()), criteria, raters)
@@ -57,7 +57,9 @@ def _parse_task(task: Any) -> tuple[RatingCase, list[str]]:
     data = task.get("data") if isinstance(task, Mapping) else None
     criteria = data.get("criteria") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(criteria, list) or "annotations" not in task:
-        raise RowError("expected a task of `radreward rate` with annotations")
+        raise RowError(
+            "Expected a task of `radreward rate` with annotations but found none; export the project as JSON"
+        )
     return parse_case(data), [str(tag) for tag in criteria]
 
 
@@ -73,7 +75,7 @@ def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[t
         for entry in _mappings(annotation, "result"):
             kind, value = entry.get("type"), entry.get("value")
             if not isinstance(value, Mapping):
-                raise RowError(f"field 'value': expected a mapping but got {value!r}")
+                raise RowError(f"field 'value': Expected a mapping but got {value!r}")
             if kind == "rating":
                 rating = value.get("rating")
             elif kind == "labels":
@@ -86,12 +88,12 @@ def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[t
 def _label(value: Mapping[str, Any]) -> str:
     labels = value.get("labels")
     if not isinstance(labels, list) or len(labels) != 1:
-        raise RowError(f"field 'labels': expected one criterion but got {labels!r}")
+        raise RowError(f"field 'labels': Expected one criterion but got {labels!r}")
     return str(labels[0])
 
 
 def _mappings(values: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
     entries = values.get(name)
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise RowError(f"field {name!r}: expected a list of mappings but got {entries!r}")
+        raise RowError(f"field {name!r}: Expected a list of mappings but got {entries!r}")
     return entries

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
-from radreward.meta_evaluation.rated_pairs import RatedPair
+from radreward.io.validated_rows import (
+    RowError,
+    number_field,
+    optional_text_field,
+    parse_json_cell,
+    read_validated_rows,
+    text_field,
+)
+from radreward.meta_evaluation.rated_pairs import RatedPair, group_by_reference
 
 _LEVELS = ("significant", "insignificant")
 
 
 def read_nested_counts(source: Path) -> Iterator[RatedPair]:
-    """Yield a pair per row with `id`, `reference`, `candidate`, `raters` and optionally `group` and `system`.
+    """Return a pair per row with `id`, `reference`, `candidate`, `raters` and optionally `group` and `system`.
 
     `raters` maps rater → criterion → count, or rater → criterion → `significant` and `insignificant` counts; the two
     levels may also enclose the criteria.
@@ -26,20 +31,13 @@ def read_nested_counts(source: Path) -> Iterator[RatedPair]:
     Raises:
         InputError: If a row is invalid.
     """
-    groups: dict[str, str] = {}
-    for _, row in read_validated_rows(source, _parse_row):
-        yield row if row.group else replace(row, group=groups.setdefault(row.reference, row.id))
+    return group_by_reference(row for _, row in read_validated_rows(source, _parse_row))
 
 
 def _parse_row(values: Mapping[str, Any]) -> RatedPair:
-    raters = values.get("raters")
-    if isinstance(raters, str):
-        try:
-            raters = json.loads(raters)
-        except (ValueError, RecursionError) as error:
-            raise RowError(f"field 'raters': expected JSON ({error})") from error
+    raters = parse_json_cell(values.get("raters"), "raters")
     if not isinstance(raters, Mapping) or not raters:
-        raise RowError(f"field 'raters': expected a mapping from rater to counts but got {raters!r}")
+        raise RowError(f"field 'raters': Expected a mapping from rater to counts but got {raters!r}")
     counts = {rater: _parse_counts(entry, f"raters.{rater}") for rater, entry in raters.items()}
     return RatedPair(
         id=text_field(values, "id", allow_integer=True),
@@ -55,7 +53,7 @@ def _parse_row(values: Mapping[str, Any]) -> RatedPair:
 def _parse_counts(counts: Any, field: str) -> tuple[dict[str, float], dict[str, float]]:
     """Return all errors, and the significant ones if they are counted separately."""
     if not isinstance(counts, Mapping):
-        raise RowError(f"field {field!r}: expected a mapping from criterion to count but got {counts!r}")
+        raise RowError(f"field {field!r}: Expected a mapping from criterion to count but got {counts!r}")
     if set(counts) == set(_LEVELS):
         counts = _criteria_first(counts, field)
     errors: dict[str, float] = {}
@@ -64,13 +62,15 @@ def _parse_counts(counts: Any, field: str) -> tuple[dict[str, float], dict[str, 
         name = f"{field}.{tag}"
         if isinstance(value, Mapping):
             if set(value) != set(_LEVELS):
-                raise RowError(f"field {name!r}: expected significant and insignificant but got {', '.join(value)}")
+                raise RowError(f"field {name!r}: Expected significant and insignificant but got {', '.join(value)}")
             significant[tag], insignificant = (_parse_number(value[level], f"{name}.{level}") for level in _LEVELS)
             errors[tag] = significant[tag] + insignificant
         else:
             errors[tag] = _parse_number(value, name)
     if significant and len(significant) < len(errors):
-        raise RowError(f"field {field!r}: expected separate significant errors for all criteria or for none")
+        raise RowError(
+            f"field {field!r}: Expected separate significant errors for all criteria or for none but got them for some"
+        )
     return errors, significant
 
 
@@ -78,7 +78,9 @@ def _criteria_first(counts: Mapping[str, Any], field: str) -> dict[str, dict[str
     """Return significance → criterion → count as criterion → significance → count."""
     levels = [counts[level] for level in _LEVELS]
     if not all(isinstance(level, Mapping) and set(level) == set(levels[0]) for level in levels):
-        raise RowError(f"field {field!r}: expected the same criteria under significant and insignificant")
+        raise RowError(
+            f"field {field!r}: Expected the same criteria under significant and insignificant but got different ones"
+        )
     return {tag: {level: counts[level][tag] for level in _LEVELS} for tag in levels[0]}
 
 

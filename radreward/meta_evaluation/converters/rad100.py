@@ -9,11 +9,11 @@ from typing import Any
 
 from radreward.criteria import MRScoreCriteria
 from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
-from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, group_by_reference
 
 
 def read_rad100(source: Path) -> Iterator[RatedPair]:
-    """Yield a pair per row, rated by its total score: 100 minus the weights of its errors.
+    """Return a pair per row, rated by its total score: 100 minus the weights of its errors.
 
     Rows have `reference`, `candidate`, the criteria of `mrscore` by their tags (1 for an error, 0 for none) and
     optionally `id` and `system`.
@@ -24,10 +24,8 @@ def read_rad100(source: Path) -> Iterator[RatedPair]:
     Raises:
         InputError: If a row is invalid.
     """
-    groups: dict[str, str] = {}
-    for number, row in read_validated_rows(source, _parse_row):
-        row_id = row.id or str(number)
-        yield replace(row, id=row_id, group=groups.setdefault(row.reference, row_id))
+    rows = read_validated_rows(source, _parse_row)
+    return group_by_reference(replace(row, id=row.id or str(number)) for number, row in rows)
 
 
 def _parse_row(values: Mapping[str, Any]) -> RatedPair:
@@ -35,13 +33,13 @@ def _parse_row(values: Mapping[str, Any]) -> RatedPair:
     errors = {}
     for tag in criteria.tags:
         if tag not in values:
-            raise RowError(f"field {tag!r}: expected a column of this name")
+            raise RowError(f"field {tag!r}: Expected a column of this name")
         value = number_field(values, tag, 0, 1)
         if value not in (0, 1):
-            raise RowError(f"field {tag!r}: expected 1 for an error or 0 for none but got {values[tag]!r}")
+            raise RowError(f"field {tag!r}: Expected 1 for an error or 0 for none but got {values[tag]!r}")
         errors[tag] = value
     return RatedPair(
-        id=text_field(values, "id", allow_integer=True) if "id" in values else "",
+        id=optional_text_field(values, "id", allow_integer=True) or "",
         reference=text_field(values, "reference"),
         candidate=text_field(values, "candidate"),
         group="",

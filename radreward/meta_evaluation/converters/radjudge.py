@@ -13,7 +13,7 @@ from radreward.io.validated_rows import RowError, raise_row_errors, text_field
 from radreward.meta_evaluation.preferences import Preference, PreferredCandidate
 from radreward.text.patient_context import NO_CONTEXT, PatientContext, parse_context
 
-VARIABLE = "RANKING_TESTS"
+_VARIABLE = "RANKING_TESTS"
 _RELATIONS: dict[str, PreferredCandidate] = {">": "a", "<": "b", "=": "equal"}
 
 
@@ -46,20 +46,20 @@ def _read_tests(source: Path) -> list[Any]:
         values = [
             ast.literal_eval(node.value)
             for node in module.body
-            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _names(node) == [VARIABLE]
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _names(node) == [_VARIABLE]
         ]
     except (OSError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise InputError(f"{source}: Expected Python with a literal {VARIABLE} ({error}).") from error
+        raise InputError(f"{source}: Expected Python with a literal {_VARIABLE} ({error}).") from error
     if len(values) != 1 or not isinstance(values[0], list):
-        raise InputError(f"{source}: Expected one list {VARIABLE} = [...] but got {len(values)} values.")
+        raise InputError(f"{source}: Expected one list {_VARIABLE} = [...] but got {len(values)} values.")
     tests: list[Any] = []
     for category in values[0]:
         own = category.get("tests") if isinstance(category, Mapping) else None
         if not isinstance(own, list):
-            raise InputError(f"{source}: Expected {VARIABLE} with categories, each with a list `tests`.")
+            raise InputError(f"{source}: Expected categories in {_VARIABLE}, each with a list `tests`, but got others.")
         tests += own
     if not tests:
-        raise InputError(f"{source}: Expected tests in {VARIABLE} but got none.")
+        raise InputError(f"{source}: Expected tests in {_VARIABLE} but got none.")
     return tests
 
 
@@ -70,7 +70,7 @@ def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 def _parse_test(test: Any) -> Iterator[Preference]:
     if not isinstance(test, Mapping) or not isinstance(test.get("candidates"), Mapping):
-        raise RowError("expected a mapping with `id`, `ground_truth`, `candidates` and `expected_ranking`")
+        raise RowError(f"Expected `id`, `ground_truth`, `expected_ranking` and a mapping `candidates` but got {test!r}")
     name, reference = text_field(test, "id", allow_integer=True), text_field(test, "ground_truth")
     texts = {
         key: text_field(value if isinstance(value, Mapping) else {"text": value}, "text")
@@ -103,6 +103,6 @@ def _relations(ranking: Any, texts: Mapping[str, str]) -> Iterator[tuple[str, st
     names, relations = parts[::2], parts[1::2]
     if not relations or any(name not in texts for name in names):
         raise RowError(
-            f"field 'expected_ranking': expected relations of {', '.join(map(str, texts))} but got {ranking!r}"
+            f"field 'expected_ranking': Expected relations of {', '.join(map(str, texts))} but got {ranking!r}"
         )
     yield from zip(names, relations, names[1:], strict=False)

@@ -19,13 +19,13 @@ REPORTS_FILE, ANNOTATIONS_FOLDER = "preference_data.json", "radiologist_annotati
 CANDIDATES = ("C1", "C2")
 FALSE_FINDING, MISSED_FINDING, WRONG_LOCATION, WRONG_SEVERITY, *_ = (entry.tag for entry in RADCLIQ_ERROR_TYPES)
 _ATTRIBUTE_TAGS = {"location": WRONG_LOCATION, "severity": WRONG_SEVERITY}
-"""Tags of attributes that RadCliQ's error types name; the others are `wrong_` and the attribute."""
+"""Attributes that RadCliQ's error types name → tag; the tag of any other is `wrong_` and its name."""
 _SIGNIFICANCE = {
     **dict.fromkeys(("significant", "urgent", "actionable", "actionable not urgent", "actionable nonurgent"), True),
     **dict.fromkeys(("negligible", "insignificant", "not actionable", "not actionable not urgent"), False),
     **dict.fromkeys(("benign", "expected", "benign expected"), False),
 }
-ErrorCounts = tuple[dict[str, float], dict[str, float]]
+_ErrorCounts = tuple[dict[str, float], dict[str, float]]
 """All errors and the significant ones by criterion."""
 
 
@@ -47,7 +47,9 @@ def read_radpref(source: Path) -> Iterator[RatedPair]:
         raise InputError(f"{path}: Expected a list of cases but got {type(cases).__name__}.")
     raters = {file.stem: _read_rater(file) for file in sorted((source / ANNOTATIONS_FOLDER).glob("*.json"))}
     if not raters:
-        raise InputError(f"{source / ANNOTATIONS_FOLDER}: Expected one JSON file per rater, such as user_1.json.")
+        raise InputError(
+            f"{source / ANNOTATIONS_FOLDER}: Expected one JSON file per rater, such as user_1.json, but found none."
+        )
     pairs, errors = [], []
     for number, case in enumerate(cases, 1):
         for name in CANDIDATES:
@@ -74,7 +76,7 @@ def _read_rater(path: Path) -> Mapping[str, Any]:
     value = read_json(path)
     annotations = value.get("annotations") if isinstance(value, dict) else None
     if not isinstance(annotations, dict):
-        raise InputError(f"{path}: Expected `annotations`, a mapping from case to candidates.")
+        raise InputError(f"{path}: Expected `annotations`, a mapping from case to candidates, but found none.")
     return annotations
 
 
@@ -82,7 +84,7 @@ def _parse_candidate(case: Any, name: str, raters: Mapping[str, Mapping[str, Any
     values = _mapping(case, "the case")
     case_id = text_field(values, "id", allow_integer=True)
     ratings: dict[str, float] = {}
-    counts: dict[str, ErrorCounts] = {}
+    counts: dict[str, _ErrorCounts] = {}
     for rater, cases in raters.items():
         field = f"{rater}: {name}"
         judgement = _mapping(_mapping(cases.get(case_id, {}), rater).get(name, {}), field)
@@ -103,7 +105,7 @@ def _parse_candidate(case: Any, name: str, raters: Mapping[str, Mapping[str, Any
     )
 
 
-def _count_errors(judgement: Mapping[str, Any], field: str) -> ErrorCounts:
+def _count_errors(judgement: Mapping[str, Any], field: str) -> _ErrorCounts:
     errors: dict[str, float] = dict.fromkeys((FALSE_FINDING, MISSED_FINDING, WRONG_LOCATION, WRONG_SEVERITY), 0.0)
     significant = dict(errors)
     for tag, is_significant in _judged_errors(judgement, field):
@@ -124,7 +126,7 @@ def _judged_errors(judgement: Mapping[str, Any], field: str) -> Iterator[tuple[s
                 tag = _ATTRIBUTE_TAGS.get(attribute, f"wrong_{re.sub(r'[^a-z0-9]+', '_', attribute.lower())}")
                 yield tag, _is_significant(value, f"{where}.attributes.{attribute}")
         else:
-            raise RowError(f"field '{where}.error_type': expected 'false' or 'attribute' but got {kind!r}")
+            raise RowError(f"field '{where}.error_type': Expected 'false' or 'attribute' but got {kind!r}")
     for index, entry in _entries(judgement, "missing_findings", field):
         where = f"{field}.missing_findings.{index}"
         yield MISSED_FINDING, _is_significant(entry.get("clinical_significance"), where)
@@ -137,12 +139,12 @@ def _entries(values: Mapping[str, Any], name: str, field: str, of_mappings: bool
 
 def _mapping(value: Any, field: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise RowError(f"field {field!r}: expected a mapping but got {value!r}")
+        raise RowError(f"field {field!r}: Expected a mapping but got {value!r}")
     return value
 
 
 def _is_significant(value: Any, field: str) -> bool:
     level = re.sub(r"[^a-z]+", " ", str(value).lower()).strip()
     if level not in _SIGNIFICANCE:
-        raise RowError(f"field {field!r}: expected a significance such as 'urgent' or 'benign' but got {value!r}")
+        raise RowError(f"field {field!r}: Expected a significance such as 'urgent' or 'benign' but got {value!r}")
     return _SIGNIFICANCE[level]

@@ -7,17 +7,18 @@ The published columns of sentences and triads could not be confirmed. Sentences 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from radreward.io.validated_rows import RowError, number_field, read_validated_rows, text_field
+from radreward.io.validated_rows import read_validated_rows, required_number_field, text_field
 from radreward.meta_evaluation.preferences import Preference
-from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair
+from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, group_by_reference
 from radreward.prompts.parsing import MAX_COUNT
 
 REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN = "gt_report", "similar_report", "Score"
 """Published columns of paragraphs."""
-MAX_ERRORS_COLUMN = "possible"
+_MAX_ERRORS_COLUMN = "possible"
 """Optional column of sentences: the number of possible errors, which makes the score a plain count."""
 MAX_RATING = 5.0
 
@@ -34,10 +35,9 @@ def read_sentence_task(source: Path) -> Iterator[RatedPair]:
     """
 
     def rating(values: Mapping[str, Any]) -> float:
-        max_errors = 1.0
-        if MAX_ERRORS_COLUMN in values:
-            max_errors = _required_number(values, MAX_ERRORS_COLUMN, 1, MAX_COUNT)
-        return 1 - _required_number(values, SCORE_COLUMN, 0, max_errors) / max_errors
+        has_counts = _MAX_ERRORS_COLUMN in values
+        max_errors = required_number_field(values, _MAX_ERRORS_COLUMN, 1, MAX_COUNT) if has_counts else 1.0
+        return 1 - required_number_field(values, SCORE_COLUMN, 0, max_errors) / max_errors
 
     return _rated_pairs(source, rating)
 
@@ -51,7 +51,7 @@ def read_paragraph_task(source: Path) -> Iterator[RatedPair]:
     Raises:
         InputError: If a row is invalid.
     """
-    return _rated_pairs(source, lambda values: _required_number(values, SCORE_COLUMN, 0, MAX_RATING))
+    return _rated_pairs(source, lambda values: required_number_field(values, SCORE_COLUMN, 0, MAX_RATING))
 
 
 def read_triad_task(source: Path) -> Iterator[Preference]:
@@ -77,20 +77,13 @@ def read_triad_task(source: Path) -> Iterator[Preference]:
 
 
 def _rated_pairs(source: Path, rating_of: Callable[[Mapping[str, Any]], float]) -> Iterator[RatedPair]:
-    def parse(values: Mapping[str, Any]) -> tuple[str, str, float]:
-        return text_field(values, REFERENCE_COLUMN), text_field(values, CANDIDATE_COLUMN), rating_of(values)
+    def parse(values: Mapping[str, Any]) -> RatedPair:
+        return RatedPair(
+            id="",
+            reference=text_field(values, REFERENCE_COLUMN),
+            candidate=text_field(values, CANDIDATE_COLUMN),
+            group="",
+            ratings={MEAN_RATER: rating_of(values)},
+        )
 
-    groups: dict[str, str] = {}
-    for number, (reference, candidate, rating) in read_validated_rows(source, parse):
-        group = groups.setdefault(reference, str(number))
-        ratings = {MEAN_RATER: rating}
-        yield RatedPair(id=str(number), reference=reference, candidate=candidate, group=group, ratings=ratings)
-
-
-def _required_number(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float:
-    if name not in values:
-        raise RowError(f"field {name!r}: expected a column of this name")
-    number = number_field(values, name, minimum, maximum)
-    if number is None:
-        raise RowError(f"field {name!r}: expected a number from {minimum:g} to {maximum:g} but got {values[name]!r}")
-    return number
+    return group_by_reference(replace(row, id=str(number)) for number, row in read_validated_rows(source, parse))

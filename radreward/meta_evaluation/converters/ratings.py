@@ -53,7 +53,7 @@ def parse_case(values: Mapping[str, Any]) -> RatingCase:
 
 
 def cases_digest(cases: Sequence[RatingCase], criteria: Sequence[str]) -> str:
-    """Return a hash of what is rated, and by which criteria; the same in all files that can be joined."""
+    """Return a hash of cases and criteria; files with equal hashes can be joined."""
     return fingerprint([tuple(case) for case in cases], list(criteria))
 
 
@@ -118,10 +118,10 @@ def _count(rating: CaseRating, criteria: Sequence[str], significant_only: bool =
 def _read_rater(path: Path) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating]]:
     value = read_json_object(path)
     if value.get("format") != RATINGS_FORMAT:
-        raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported.")
+        raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported but got another format.")
     criteria, entries = value.get("criteria"), value.get("cases")
     if not _is_list_of(criteria, str) or not _is_list_of(entries, dict):
-        raise InputError(f"{path}: Expected lists of criteria and cases. Export the file again.")
+        raise InputError(f"{path}: Expected lists of criteria and cases but got other values. Export the file again.")
     cases: list[RatingCase] = []
     ratings: dict[str, CaseRating] = {}
     for number, entry in enumerate(entries, 1):
@@ -153,10 +153,11 @@ def parse_case_rating(rating: Any, errors: Any, criteria: Sequence[str]) -> Case
     """
     number = number_field({"rating": rating}, "rating", MIN_RATING, MAX_RATING)
     if not _is_list_of(errors, dict):
-        raise RowError("field 'errors': expected a list of errors")
+        raise RowError(f"field 'errors': Expected a list of errors but got {errors!r}")
     for error in errors:
         if error.get("criterion") not in criteria or not isinstance(error.get("significant"), bool):
-            raise RowError(f"field 'errors': expected a criterion among {', '.join(criteria)}, and its significance")
+            expected = f"a criterion among {', '.join(criteria)}, and its significance,"
+            raise RowError(f"field 'errors': Expected {expected} but got {error!r}")
     return CaseRating(number, tuple((error["criterion"], error["significant"]) for error in errors))
 
 

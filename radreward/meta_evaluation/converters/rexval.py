@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ SYSTEMS = ("radgraph", "bertscore", "s_emb", "bleu")
 """Metrics by which candidates were retrieved; each is a column of candidates."""
 CATEGORY_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 """Criteria of the error categories 1 to 6."""
-_TRUE_VALUES, _FALSE_VALUES = frozenset({"true", "1", "1.0", "yes"}), frozenset({"false", "0", "0.0", "no"})
+_FLAGS = {"true": True, "1": True, "1.0": True, "yes": True, "false": False, "0": False, "0.0": False, "no": False}
 
 
 class _Study(NamedTuple):
@@ -51,12 +51,14 @@ def read_rexval(source: Path) -> Iterator[RatedPair]:
     errors = []
     for number, count in read_validated_rows(source / COUNTS_FILE, _parse_count):
         if count.study >= len(studies):
-            expected = f"a row of {REPORTS_FILE}, 0 to {len(studies) - 1},"
-            errors.append(f"row {number}: field 'study_number': expected {expected} but got {count.study}")
+            errors.append(
+                f"row {number}: field 'study_number': Expected a row of {REPORTS_FILE}, 0 to {len(studies) - 1}, "
+                f"but got {count.study}"
+            )
             continue
         cells = table.setdefault((count.study, count.system), {}).setdefault(count.rater, {})
         if (count.tag, count.significant) in cells:
-            errors.append(f"row {number}: expected one count per rater, category and significance but got a second one")
+            errors.append(f"row {number}: Expected one count per rater, category and significance but got a second one")
         cells[count.tag, count.significant] = math.nan if count.errors is None else count.errors
     if errors:
         raise_row_errors(source / COUNTS_FILE, errors)
@@ -69,18 +71,14 @@ def read_rexval(source: Path) -> Iterator[RatedPair]:
                 candidate=candidate,
                 group=study.study_id,
                 system=system,
-                errors={
-                    rater: {tag: _count(cells, tag, True) + _count(cells, tag, False) for tag in CATEGORY_TAGS}
-                    for rater, cells in raters.items()
-                },
-                significant_errors={
-                    rater: {tag: _count(cells, tag, True) for tag in CATEGORY_TAGS} for rater, cells in raters.items()
-                },
+                errors={rater: _sums(cells, (True, False)) for rater, cells in raters.items()},
+                significant_errors={rater: _sums(cells, (True,)) for rater, cells in raters.items()},
             )
 
 
-def _count(cells: Mapping[tuple[str, bool], float], tag: str, significant: bool) -> float:
-    return cells.get((tag, significant), math.nan)
+def _sums(cells: Mapping[tuple[str, bool], float], levels: Sequence[bool]) -> dict[str, float]:
+    """Return the errors of each category, summed over significance; NaN if a count is missing."""
+    return {tag: sum(cells.get((tag, level), math.nan) for level in levels) for tag in CATEGORY_TAGS}
 
 
 def _parse_study(values: Mapping[str, Any]) -> _Study:
@@ -91,16 +89,16 @@ def _parse_study(values: Mapping[str, Any]) -> _Study:
 def _parse_count(values: Mapping[str, Any]) -> _ErrorCount:
     system = text_field(values, "candidate_type")
     if system not in SYSTEMS:
-        raise RowError(f"field 'candidate_type': expected one of {', '.join(SYSTEMS)} but got {system!r}")
+        raise RowError(f"field 'candidate_type': Expected one of {', '.join(SYSTEMS)} but got {system!r}")
     significant = text_field(values, "clinically_significant").lower()
-    if significant not in _TRUE_VALUES | _FALSE_VALUES:
-        raise RowError(f"field 'clinically_significant': expected true or false but got {significant!r}")
+    if significant not in _FLAGS:
+        raise RowError(f"field 'clinically_significant': Expected true or false but got {significant!r}")
     return _ErrorCount(
         study=_integer_field(values, "study_number", 0, 10**6),
         system=system,
         rater=text_field(values, "rater_index"),
         tag=CATEGORY_TAGS[_integer_field(values, "error_category", 1, len(CATEGORY_TAGS)) - 1],
-        significant=significant in _TRUE_VALUES,
+        significant=_FLAGS[significant],
         errors=number_field(values, "num_errors", 0, 1000),
     )
 
@@ -108,5 +106,5 @@ def _parse_count(values: Mapping[str, Any]) -> _ErrorCount:
 def _integer_field(values: Mapping[str, Any], name: str, minimum: int, maximum: int) -> int:
     value = number_field(values, name, minimum, maximum)
     if value is None or value != int(value):
-        raise RowError(f"field {name!r}: expected an integer from {minimum} to {maximum} but got {values.get(name)!r}")
+        raise RowError(f"field {name!r}: Expected an integer from {minimum} to {maximum} but got {values.get(name)!r}")
     return int(value)

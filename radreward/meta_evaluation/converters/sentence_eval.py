@@ -59,18 +59,20 @@ def read_sentence_scores(source: Path) -> Iterator[JudgedPair]:
 
 
 def _judged_pair(case_id: str, rater: str, rows: list[_SentenceRow], errors: list[str]) -> JudgedPair:
-    """Return the scores of a case by one rater, and append what is invalid to `errors`."""
+    """Return the scores of a case by one rater, and append messages about invalid rows to `errors`."""
     sides = [[row for row in rows if row.is_candidate is side] for side in (False, True)]
     position = [{row.sentence_id: index for index, row in enumerate(side)} for side in sides]
     label = f"case {case_id!r}, rater {rater!r}"
     for side, rows_of_side in enumerate(sides):
         if len(position[side]) < len(rows_of_side):
-            errors.append(f"{label}: expected different ids of the sentences of a report")
+            errors.append(f"{label}: Expected different ids of the sentences of a report but got one twice")
         unknown = [match for row in rows_of_side for match in row.matches if match not in position[1 - side]]
         if unknown:
-            errors.append(f"{label}: match {unknown[0]!r} is no sentence of the other report")
+            errors.append(
+                f"{label}: Expected the id of a sentence of the other report but got the match {unknown[0]!r}"
+            )
     if not sides[0]:
-        errors.append(f"{label}: expected a sentence of the original report")
+        errors.append(f"{label}: Expected a sentence of the original report but got none")
     overall = next((row.overall_score for row in rows if row.overall_score is not None), None)
     scores = [
         tuple(
@@ -92,10 +94,9 @@ def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
     """Yield a pair per case: the joined sentences of the original and of the predicted report, and the overall score.
 
     Columns, in any letter case: Case, Type, ID, Sentence and Overall Score (0 to 5, in at least one row of the case),
-    and optionally Rater; `read_sentence_scores` reads
-    Match ID and Sentence Score. If the ID is a letter, its case decides
-    the report, lower case for the original, because the published template labels both reports as original; otherwise
-    Type decides.
+    and optionally Rater. An ID that is a letter decides the report: lower case for the original, because the published
+    template labels both reports as original. Otherwise Type decides. `read_sentence_scores` reads Match ID and Sentence
+    Score.
 
     Args:
         source: CSV, JSONL or Parquet.
@@ -114,14 +115,14 @@ def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
 
 
 def _case_pair(case_id: str, by_rater: Mapping[str, list[_SentenceRow]], errors: list[str]) -> RatedPair:
-    """Return the pair of a case, and append what is invalid to `errors`."""
+    """Return the pair of a case, and append messages about invalid rows to `errors`."""
     ratings: dict[str, float] = {}
     reports = set()
     for rater, rows in by_rater.items():
         scores = sorted({row.overall_score for row in rows if row.overall_score is not None})
         if len(scores) != 1:
             listed = " and ".join(f"{score:g}" for score in scores) or "none"
-            errors.append(f"case {case_id!r}, rater {rater!r}: expected one overall score but got {listed}")
+            errors.append(f"case {case_id!r}, rater {rater!r}: Expected one overall score but got {listed}")
         ratings[rater] = scores[0] if scores else 0.0
         reference, candidate = (
             " ".join(row.sentence for row in rows if row.is_candidate is side) for side in (False, True)
@@ -129,9 +130,9 @@ def _case_pair(case_id: str, by_rater: Mapping[str, list[_SentenceRow]], errors:
         reports.add((reference, candidate))
     reference, candidate = next(iter(reports))
     if len(reports) > 1:
-        errors.append(f"case {case_id!r}: expected the same sentences from all raters")
+        errors.append(f"case {case_id!r}: Expected the same sentences from all raters but got different ones")
     if not reference:
-        errors.append(f"case {case_id!r}: expected a sentence of the original report")
+        errors.append(f"case {case_id!r}: Expected a sentence of the original report but got none")
     return RatedPair(id=case_id, reference=reference, candidate=candidate, group=case_id, ratings=ratings)
 
 
@@ -144,7 +145,7 @@ def _parse_row(values: Mapping[str, Any]) -> _SentenceRow:
     elif kind in _REFERENCE_TYPES | _CANDIDATE_TYPES:
         is_candidate = kind in _CANDIDATE_TYPES
     else:
-        raise RowError(f"field 'Type': expected Original or Predicted but got {fields['type']!r}")
+        raise RowError(f"field 'Type': Expected Original or Predicted but got {fields['type']!r}")
     return _SentenceRow(
         case_id=text_field(fields, "case", allow_integer=True),
         rater=optional_text_field(fields, "rater", allow_integer=True) or MEAN_RATER,
@@ -160,5 +161,5 @@ def _parse_row(values: Mapping[str, Any]) -> _SentenceRow:
 def _sentence_score(fields: Mapping[str, Any]) -> float | None:
     score = number_field(fields, "sentence score", -1, 1)
     if score is not None and score not in RELATION_SCORES:
-        raise RowError(f"field 'sentence score': expected -1, 0, 0.5 or 1 but got {score:g}")
+        raise RowError(f"field 'sentence score': Expected -1, 0, 0.5 or 1 but got {score:g}")
     return score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from radreward.io.pages.json_script import json_for_script
 from radreward.io.spool import Spool
-from radreward.pages.json_script import json_for_script
 
 Floats = NDArray[np.float64]
 
 MAX_POINTS = 2_000
 """Maximum number of points in a scatter plot."""
-MAX_DISAGREEMENTS = 20
+_MAX_DISAGREEMENTS = 20
 """Maximum number of pairs per scorer and target shown with their reports."""
-MAX_TEXT_BYTES = 2_000_000
+_MAX_TEXT_BYTES = 2_000_000
 """Maximum size of all these pairs in the file."""
 _PAIR_FIELDS = ("id", "group", "system", "reference", "candidate")
 _DETAIL_FIELDS = ("sub_scores", "error_counts", "evidence")
@@ -35,7 +35,7 @@ class PageColumns(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpooledRows:
+class _SpooledRows:
     """All rows: scores and targets in memory, the rest in a file.
 
     Attributes:
@@ -55,14 +55,14 @@ def select_page_rows(
     rows: Iterable[Mapping[str, Any]],
     columns: PageColumns,
     max_points: int = MAX_POINTS,
-    max_disagreements: int = MAX_DISAGREEMENTS,
-    max_text_bytes: int = MAX_TEXT_BYTES,
+    max_disagreements: int = _MAX_DISAGREEMENTS,
+    max_text_bytes: int = _MAX_TEXT_BYTES,
 ) -> dict[str, Any]:
     """Read all rows once and select the content of the page.
 
-    The rank of a pair is the share of the pairs with lower quality (ties count half), from 0 for the worst pair to 1
-    for the best, by each scorer and by each target. The disagreement is the scorer's rank minus the raters' rank:
-    positive if the scorer overrates the pair. The texts of all rows are never in memory together.
+    The rank of a pair by a scorer or a target is the share of worse pairs (ties count half), from 0 for the worst pair
+    to 1 for the best. The disagreement is the scorer's rank minus the raters' rank: positive if the scorer overrates
+    the pair. The texts of all rows are never in memory together.
 
     Args:
         rows: One per pair, as in `rows.jsonl`.
@@ -93,7 +93,7 @@ def select_page_rows(
     }
 
 
-def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns) -> SpooledRows:
+def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns) -> _SpooledRows:
     systems: set[str] = set()
     numbers = {"scores": array("d"), "targets": array("d")}
 
@@ -105,7 +105,7 @@ def _spool_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns) -> Spoo
         return row
 
     spool = Spool(map(collect, rows), dict, dict)
-    return SpooledRows(
+    return _SpooledRows(
         rows=spool,
         systems=sorted(systems),
         scores=np.array(numbers["scores"]).reshape(len(spool), len(columns.scorers)),
@@ -121,7 +121,7 @@ def _percentile_ranks(values: Floats, higher_is_better: Sequence[bool]) -> Float
     return ranks
 
 
-def _select_points(rows: SpooledRows, max_points: int) -> dict[str, Any]:
+def _select_points(rows: _SpooledRows, max_points: int) -> dict[str, Any]:
     total = len(rows.rows)
     selected = list(range(total))
     if total > max_points:  # a random sample: with every k-th row, systems that alternate would be missed
@@ -139,7 +139,7 @@ def _select_points(rows: SpooledRows, max_points: int) -> dict[str, Any]:
 
 
 def _select_disagreements(
-    rows: SpooledRows,
+    rows: _SpooledRows,
     columns: PageColumns,
     scorer_ranks: Floats,
     rater_ranks: Floats,
@@ -147,19 +147,20 @@ def _select_disagreements(
     max_text_bytes: int,
 ) -> dict[str, Any]:
     scorers = list(columns.scorers)
-    n_scorers, n_targets = scorer_ranks.shape[1], rater_ranks.shape[1]
-    candidates, num_compared = {}, np.zeros((n_scorers, n_targets), dtype=np.int64)
-    for scorer, target in np.ndindex(n_scorers, n_targets):
+    shape = (scorer_ranks.shape[1], rater_ranks.shape[1])
+    num_compared = np.zeros(shape, dtype=np.int64)
+    order: list[tuple[bool, int, int, int, int]] = []  # the first target before the others, then by disagreement
+    for scorer, target in np.ndindex(shape):
         gaps = scorer_ranks[:, scorer] - rater_ranks[:, target]
-        candidates[scorer, target] = _top_gaps(gaps, max_disagreements)
         num_compared[scorer, target] = (~np.isnan(gaps)).sum()
-    top: dict[tuple[int, ...], list[tuple[int, float, float]]] = {pair: [] for pair in candidates}
+        order += [
+            (target > 0, level, target, scorer, index) for level, index in enumerate(_top_gaps(gaps, max_disagreements))
+        ]
+    top: list[list[list[tuple[int, float, float]]]] = [[[] for _ in range(shape[1])] for _ in range(shape[0])]
     pairs: dict[int, dict[str, Any]] = {}
     remaining = max_text_bytes
-    for scorer, target, level in _round_robin(n_scorers, n_targets, max_disagreements):
-        if level >= len(candidates[scorer, target]):
-            continue
-        index, name = candidates[scorer, target][level], scorers[scorer]
+    for _, _, target, scorer, index in sorted(order):
+        name = scorers[scorer]
         row = rows.rows[index]
         details = {key: row[key][name] for key in _DETAIL_FIELDS if name in row.get(key, {})}
         pair = pairs.get(index) or {
@@ -177,22 +178,10 @@ def _select_disagreements(
         remaining -= size
         pair["details"][name] = details
         pairs[index] = pair
-        scorer_rank, rater_rank = float(scorer_ranks[index, scorer]), float(rater_ranks[index, target])
-        top[scorer, target].append((pair["index"], round(scorer_rank, 4), round(rater_rank, 4)))
-    return {
-        "pairs": list(pairs.values()),
-        "top": [[top[scorer, target] for target in range(n_targets)] for scorer in range(n_scorers)],
-        "num_compared": num_compared.tolist(),
-    }
-
-
-def _round_robin(n_scorers: int, n_targets: int, max_disagreements: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (scorer, target, level): the first target before all others, and larger disagreements first."""
-    for part in (range(min(1, n_targets)), range(1, n_targets)):
-        for level in range(max_disagreements):
-            for target in part:
-                for scorer in range(n_scorers):
-                    yield scorer, target, level
+        scorer_rank = round(float(scorer_ranks[index, scorer]), 4)
+        rater_rank = round(float(rater_ranks[index, target]), 4)
+        top[scorer][target].append((pair["index"], scorer_rank, rater_rank))
+    return {"pairs": list(pairs.values()), "top": top, "num_compared": num_compared.tolist()}
 
 
 def _top_gaps(gaps: Floats, limit: int) -> list[int]:

@@ -9,15 +9,15 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.io.atomic import write_text_file
+from radreward.io.pages.html_page import build_page
 from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
-from radreward.pages.html_page import build_page
+from radreward.meta_evaluation.result_rows import RESULTS_FORMAT
 
-PAGE_FORMAT = 2
 SCRIPTS = (
-    *("results", "tooltip", "heatmap", "table", "interval", "chart"),
-    *("ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes"),
-    *("evidence", "disagreements", "scorers", "main"),
-)
+    "results", "tooltip", "heatmap", "table", "interval", "chart",
+    "ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes",
+    "evidence", "disagreements", "scorers", "main",
+)  # fmt: skip
 """Scripts in the order of the page: each uses those before it, and the shared ones."""
 
 
@@ -37,8 +37,8 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
         InputError: If the results have another format, or the file cannot be written.
         ValueError: If a number is NaN or infinite.
     """
-    if results.get("format") != PAGE_FORMAT:
-        raise InputError(f"{path}: expected results of format {PAGE_FORMAT} but got {results.get('format')!r}.")
+    if results.get("format") != RESULTS_FORMAT:
+        raise InputError(f"{path}: Expected results of format {RESULTS_FORMAT} but got {results.get('format')!r}.")
     columns = PageColumns(
         {entry["name"]: entry["higher_is_better"] for entry in results["scorers"] if entry["status"] == "ok"},
         {entry["name"]: entry["higher_is_better"] for entry in results["targets"]},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -97,20 +97,20 @@ def correlate_all(
     (3, 0.8165)
     """
     agreements = [[TargetAgreement()] * len(y) for _ in x]
-    for scorers, targets, rows in group_by_missingness(x, y):
+    for scorers, targets, rows in _group_by_missingness(x, y):
         clusters, cluster = np.unique(cluster_ids[rows], return_inverse=True)
         n_clusters = len(clusters)
-        intervals: list[tuple[Floats, Floats]] = []
+        intervals = np.full((len(CORRELATIONS), 2, len(scorers), len(targets)), np.nan)
         if len(resample_counts) and n_clusters > 1:
             counts = counts_of_clusters(resample_counts, clusters)
             samples = bootstrap_correlations(x[scorers][:, rows], y[targets][:, rows], cluster, counts)
-            intervals = [percentile_interval(sample) for sample in samples]
-        for at, scorer, target in _index_pairs(scorers, targets):
+            intervals[:] = [percentile_interval(sample) for sample in samples]
+        for (i, scorer), (j, target) in product(enumerate(scorers), enumerate(targets)):
             scores, values = x[scorer][rows], y[target][rows]
             agreements[scorer][target] = TargetAgreement(
                 n=int(rows.sum()),
                 n_clusters=n_clusters,
-                **_with_intervals(correlations(scores, values), intervals, at),
+                **_with_intervals(correlations(scores, values), intervals[:, :, i, j]),
                 note=_note(scores, values, n_clusters),
             )
     return agreements
@@ -135,36 +135,36 @@ def correlate_within_systems(
         S lists of T.
     """
     agreements = [[TargetAgreement()] * len(y) for _ in x]
-    for scorers, targets, rows in group_by_missingness(x, y):
+    for scorers, targets, rows in _group_by_missingness(x, y):
         parts = [rows & (system_ids == system) for system in np.unique(system_ids[rows & (system_ids >= 0)])]
         values = np.full((len(CORRELATIONS), len(parts), len(scorers), len(targets)), np.nan)
         samples = np.full((len(CORRELATIONS), len(parts), len(resample_counts), len(scorers), len(targets)), np.nan)
-        for i, part in enumerate(parts):
+        for k, part in enumerate(parts):
             clusters, cluster = np.unique(cluster_ids[part], return_inverse=True)
-            for (j, k), scorer, target in _index_pairs(scorers, targets):
+            for (i, scorer), (j, target) in product(enumerate(scorers), enumerate(targets)):
                 estimates = correlations(x[scorer][part], y[target][part])
-                values[:, i, j, k] = [estimates[name].value for name in CORRELATIONS]
+                values[:, k, i, j] = [estimates[name].value for name in CORRELATIONS]
             counts = counts_of_clusters(resample_counts, clusters)
-            samples[:, i] = bootstrap_correlations(x[scorers][:, part], y[targets][:, part], cluster, counts)
+            samples[:, k] = bootstrap_correlations(x[scorers][:, part], y[targets][:, part], cluster, counts)
         sizes = np.array([part.sum() for part in parts], dtype=np.float64)
         means = _weighted_mean(values, sizes)
-        intervals: list[tuple[Floats, Floats]] = []
+        intervals = np.full((len(CORRELATIONS), 2, len(scorers), len(targets)), np.nan)
         if len(resample_counts) and parts:
-            intervals = [percentile_interval(sample) for sample in _weighted_mean(samples, sizes)]
+            intervals[:] = [percentile_interval(sample) for sample in _weighted_mean(samples, sizes)]
         included = np.logical_or.reduce(parts) if parts else np.zeros(len(cluster_ids), np.bool_)
-        for at, scorer, target in _index_pairs(scorers, targets):
-            estimates = {name: Estimate(float(means[i][at])) for i, name in enumerate(CORRELATIONS)}
-            n_defined = int((~np.isnan(values[0, :, at[0], at[1]])).sum())
+        for (i, scorer), (j, target) in product(enumerate(scorers), enumerate(targets)):
+            estimates = {name: Estimate(float(mean)) for name, mean in zip(CORRELATIONS, means[:, i, j], strict=True)}
+            n_defined = int((~np.isnan(values[0, :, i, j])).sum())
             agreements[scorer][target] = TargetAgreement(
                 n=int(included.sum()),
                 n_clusters=len(np.unique(cluster_ids[included])),
-                **_with_intervals(estimates, intervals, at),
+                **_with_intervals(estimates, intervals[:, :, i, j]),
                 note=None if n_defined == len(parts) else f"defined in {n_defined} of {len(parts)} systems",
             )
     return agreements
 
 
-def group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
+def _group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
     """Return groups of scorers and targets that share their rows, so that each group is resampled once.
 
     Returns:
@@ -184,20 +184,12 @@ def group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int
     ]
 
 
-def _index_pairs(scorers: Sequence[int], targets: Sequence[int]) -> Iterator[tuple[tuple[int, int], int, int]]:
-    """Yield (position in the group, scorer, target)."""
-    for i, scorer in enumerate(scorers):
-        for j, target in enumerate(targets):
-            yield (i, j), scorer, target
-
-
-def _with_intervals(
-    estimates: dict[str, Estimate], intervals: Sequence[tuple[Floats, Floats]], at: tuple[int, int]
-) -> dict[str, Estimate]:
-    """Return the estimates with the intervals at a position of (S, T) arrays, if there are intervals."""
-    for name, (low, high) in zip(CORRELATIONS, intervals, strict=False):
-        estimates[name] = estimates[name]._replace(low=float(low[at]), high=float(high[at]))
-    return estimates
+def _with_intervals(estimates: dict[str, Estimate], intervals: Floats) -> dict[str, Estimate]:
+    """Return the estimates with their (3, 2) lower and upper bounds."""
+    return {
+        name: estimates[name]._replace(low=float(low), high=float(high))
+        for name, (low, high) in zip(CORRELATIONS, intervals, strict=True)
+    }
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Detection of errors: how well a score separates candidates with an error from those without."""
+"""Detection of errors: separation of candidates with and without an error by a score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from radreward.statistics.cluster_bootstrap import bootstrap_auc, counts_of_clus
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MIN_ERRORS = 0.5
-"""Mean number of errors over the raters from which a candidate has an error: that rounds to one."""
+"""A candidate has an error if the mean number over the raters is at least this, which rounds to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def error_detection(
 
 
 def _reason(x: Floats, n_with_error: int) -> str | None:
-    """Return why the area is undefined, or None."""
+    """Return the reason why the area is undefined, or None."""
     if not len(x):
         return "no pair has both a score and a count"
     if n_with_error in (0, len(x)):

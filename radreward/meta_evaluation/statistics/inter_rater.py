@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
+from radreward.meta_evaluation.rated_pairs import mean_over_raters
 from radreward.meta_evaluation.statistics.correlations import correlations
-from radreward.metrics import cohen_kappa, confusion_matrix
+from radreward.metrics import cohen_kappa
 
 Floats = NDArray[np.float64]
 AGAINST_MEAN, PAIRWISE = "against_mean", "pairwise"
@@ -71,11 +72,8 @@ def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[Rater
     """
     agreements = []
     for index, rater in enumerate(raters if len(raters) > 1 else ()):
-        others = np.delete(by_rater, index, 0)
-        defined = ~np.isnan(others)
-        with np.errstate(invalid="ignore"):
-            mean = np.where(defined, others, 0).sum(0) / defined.sum(0)
-        agreements.append(_rater_agreement(AGAINST_MEAN, rater, None, by_rater[index], mean))
+        others = mean_over_raters(np.delete(by_rater, index, 0))
+        agreements.append(_rater_agreement(AGAINST_MEAN, rater, None, by_rater[index], others))
     agreements += [
         _rater_agreement(PAIRWISE, raters[a], raters[b], by_rater[a], by_rater[b])
         for a, b in combinations(range(len(raters)), 2)
@@ -120,7 +118,10 @@ def _rater_agreement(kind: str, rater_a: str, rater_b: str | None, a: Floats, b:
 
 
 def _kappa(a: Floats, b: Floats) -> float:
-    classes = np.union1d(a, b)
+    classes, index = np.unique([a, b], return_inverse=True)
     if len(classes) > _MAX_CLASSES:
         return math.nan
-    return float(cohen_kappa(confusion_matrix(torch.from_numpy(a), torch.from_numpy(b), classes.tolist())))
+    counts = np.zeros((len(classes), len(classes)))
+    index_a, index_b = index.reshape(2, -1)
+    np.add.at(counts, (index_b, index_a), 1)
+    return float(cohen_kappa(torch.from_numpy(counts)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from radreward.statistics.cluster_bootstrap import percentile_interval, weighted_sums
+from radreward.statistics.cluster_bootstrap import ratio_interval
 from radreward.statistics.paired_tests import holm, sign_flip_test
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ def system_means(
         low = high = mean = math.nan
         if rows.any():
             mean = float(scores[rows].mean())
-            low, high = _interval(sums, sizes, resample_counts)
+            low, high = ratio_interval(sums, sizes, resample_counts)
         means.append(SystemMean(system=name, n=int(rows.sum()), mean=mean, low=low, high=high))
     return means
 
@@ -119,7 +119,7 @@ def system_differences(
         entry = SystemDifference(system_a=names[a], system_b=names[b], n_clusters=int(paired.sum()))
         if paired.any():
             differences = differences[paired]
-            low, high = _interval(differences, np.ones_like(differences), resample_counts[:, paired])
+            low, high = ratio_interval(differences, np.ones_like(differences), resample_counts[:, paired])
             p = float(sign_flip_test(differences[:, None], seed)[0])
             entry = replace(entry, difference=float(differences.mean()), low=low, high=high, p=p)
         entries.append(entry)
@@ -140,16 +140,6 @@ def system_rank_agreement(means: Floats, rater_means: Floats) -> tuple[float, in
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan, len(x)
     return float(stats.kendalltau(x, y).statistic), len(x)
-
-
-def _interval(sums: Floats, sizes: Floats, resample_counts: NDArray[np.integer]) -> tuple[float, float]:
-    """Return the bootstrap interval of Σ sums / Σ sizes over clusters; NaN without resamples."""
-    if not len(resample_counts):
-        return math.nan, math.nan
-    counts = resample_counts.T
-    with np.errstate(invalid="ignore"):
-        low, high = percentile_interval(weighted_sums(sums, counts) / weighted_sums(sizes, counts))
-    return float(low), float(high)
 
 
 def _sum_by_cluster(values: Floats, cluster_ids: Ints, n_clusters: int) -> tuple[Floats, Floats]:

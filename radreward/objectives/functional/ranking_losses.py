@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from radreward.criteria import finding_quality
+
 
 def mre_criterion_loss(difference: Tensor, margin: Tensor, c: float = 0.01) -> Tensor:
     r"""Return the criterion term of Margin Reward Enforcement (ER²Score, Eq. 1) per pair and criterion.
@@ -15,11 +17,11 @@ def mre_criterion_loss(difference: Tensor, margin: Tensor, c: float = 0.01) -> T
 
     Args:
         difference: (P, N) reward differences d.
-        margin: (P, N) quality differences m, of any sign.
+        margin: (P, N) differences m of the target rewards, of any sign.
         c: Largest reward difference without loss if the margin is 0.
 
     Returns:
-        (P, N), in units of quality.
+        (P, N), in units of target rewards.
 
     >>> mre_criterion_loss(torch.tensor([[0.5, 0.5, 0.5]]), torch.tensor([[2.0, -1.0, 0.0]]))
     tensor([[1.5000, 1.5000, 0.4900]])
@@ -32,10 +34,10 @@ def mre_total_loss(difference: Tensor, margin: Tensor) -> Tensor:
 
     Args:
         difference: (P, N) reward differences d.
-        margin: (P, N) quality differences m.
+        margin: (P, N) differences m of the target rewards.
 
     Returns:
-        (P,), in units of quality.
+        (P,), in units of target rewards.
 
     >>> mre_total_loss(torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0, 1.0]]))
     tensor([2.])
@@ -60,17 +62,17 @@ def bradley_terry(difference: Tensor, preference: Tensor, margin: Tensor | float
     return F.binary_cross_entropy_with_logits(difference - margin, (preference + 1) / 2, reduction="none")
 
 
-def plackett_luce(scores: Tensor, quality: Tensor, group: Tensor) -> Tensor:
+def plackett_luce(scores: Tensor, targets: Tensor, group: Tensor) -> Tensor:
     """Return the negative log-likelihood of each group's ranking under Plackett and Luce, per column.
 
     Σ_i (log Σ_{k: q_k <= q_i} exp(s_k) - s_i) over the candidates i of a group, with k in the same group: each
-    candidate is chosen among those that are not better. Candidates of equal quality compete with each other too
+    candidate is chosen among those that are not better. Candidates with equal targets compete with each other too
     (Breslow's treatment of ties), so that the order within a tie carries no gradient and their scores are pulled
     together.
 
     Args:
         scores: (C, M) scores s; each column is a separate ranking.
-        quality: (C, M) quality q, higher is better.
+        targets: (C, M) target rewards q, higher is better.
         group: (C,) reference index.
 
     Returns:
@@ -82,28 +84,37 @@ def plackett_luce(scores: Tensor, quality: Tensor, group: Tensor) -> Tensor:
     """
     groups, index = torch.unique(group, return_inverse=True)
     same_group = (index[:, None] == index[None, :])[..., None]  # (C, C, 1)
-    eligible = same_group & (quality[None, :] <= quality[:, None])  # (C, C, M): k is a competitor of i
+    eligible = same_group & (targets[None, :] <= targets[:, None])  # (C, C, M): k is a competitor of i
     log_total = scores[None].masked_fill(~eligible, float("-inf")).logsumexp(1)  # (C, M)
     return scores.new_zeros(len(groups), scores.shape[1]).index_add(0, index, log_total - scores)
 
 
-def poisson_nll(predicted: Tensor, errors: Tensor) -> Tensor:
-    """Return the Poisson negative log-likelihood of error counts, less the constant log(errors!), elementwise.
+def quality_order(predicted: Tensor, target: Tensor, group: Tensor) -> Tensor:
+    """Return the margin losses of the qualities of candidates of one reference: ReLU(d - (q̂_i - q̂_j)).
 
-    rate - errors·log(rate) with rate = softplus(predicted), which approaches the prediction as it grows and stays
-    above 0 for negative predictions.
+    d = q_i - q_j > 0 is the true difference of `finding_quality`. Regression alone leaves to chance whether
+    a finding that is partly right is better than one that is missed, where their weights hardly differ.
 
     Args:
-        predicted: Predicted errors before the softplus, of any shape.
-        errors: Target counts, >= 0.
+        predicted: (C, 2) matched and wrong weights.
+        target: (C, 2); candidates with unknown weights (NaN) form no pair.
+        group: (C,) reference of each candidate.
 
-    >>> poisson_nll(torch.tensor([0.0, -100.0]), torch.tensor([0.0, 1.0]))
-    tensor([  0.6931, 100.0000])
+    Returns:
+        (n,) losses of the n pairs with d > 0.
+
+    >>> target = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # qualities 1 and 0.2
+    >>> quality_order(torch.ones(2, 2), target, torch.tensor([0, 0]))
+    tensor([0.8000])
     """
-    rate = F.softplus(predicted)
-    # Below -30, log(softplus(x)) equals x to the last digit; further down, softplus underflows.
-    log_rate = torch.where(predicted < -30, predicted, F.softplus(predicted.clamp_min(-30)).log())
-    return rate - errors * log_rate
+    is_finite = target.isfinite().all(1)
+    target = torch.where(is_finite[:, None], target, 0.0).to(predicted.dtype)
+    predicted = predicted.clamp_min(0.0)
+    quality = finding_quality(target[:, 0], target[:, 1])
+    predicted_quality = finding_quality(predicted[:, 0], predicted[:, 1])
+    margin = quality[:, None] - quality
+    counted = (group[:, None] == group) & is_finite[:, None] & is_finite & (margin > 0)
+    return F.relu(margin - (predicted_quality[:, None] - predicted_quality))[counted]
 
 
 def pairwise_order_labels(difference: Tensor, margin: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,7 +127,7 @@ def pairwise_order_labels(difference: Tensor, margin: Tensor) -> tuple[Tensor, T
 
     Args:
         difference: (P, N) reward differences d.
-        margin: (P, N) quality differences m.
+        margin: (P, N) differences m of the target rewards.
 
     Returns:
         Predicted and actual labels, (2P, N) bool each.

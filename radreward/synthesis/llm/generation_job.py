@@ -20,13 +20,6 @@ from radreward.synthesis.llm.tasks import GenerationRequest, GenerationTask
 from radreward.synthesis.llm.validation import CHECK_LEVELS, check_reported_errors
 from radreward.types import ReportGroup
 
-ACCEPTED_COLUMNS = (
-    *("id", "group", "reference", "candidate", "errors", "system", "tier"),
-    *("stated", "explanation", "matched_findings", "check", "written_by"),
-)
-"""Columns of accepted samples; `read_groups` reads them as flat rows of groups."""
-REJECTED_COLUMNS = ("id", "group", "tier", "reason", "reference", "candidate", "answer")
-
 
 class GenerationJob(NamedTuple):
     """Requests of a task, before any is sent."""
@@ -45,7 +38,7 @@ class GenerationJob(NamedTuple):
         seed: int = 0,
     ) -> GenerationJob:
         """Return the requests of a task about groups."""
-        requests = task.build_requests(groups)
+        requests = [request for group in groups for request in task.build_requests(group)]
         chat_requests = [
             ChatRequest(request.messages, temperature=temperature, max_tokens=max_tokens, seed=seed + request.seed)
             for request in requests
@@ -53,63 +46,31 @@ class GenerationJob(NamedTuple):
         return cls(task, requests, chat_requests)
 
 
-class AcceptedSample(NamedTuple):
-    """An accepted answer."""
+class _CheckedAnswer(NamedTuple):
+    """An answer to a request, accepted or rejected."""
 
     request: GenerationRequest
+    text: str
+    """The answer of the model."""
+    candidate: str
+    """The generated or judged report."""
     generated: GeneratedReport
     check_level: str
+    """One of `CHECK_LEVELS`, or empty if the answer is rejected."""
+    reason: str | None
+    """Reason of the rejection (kind and detail, separated by a colon), or None."""
 
-    @property
-    def candidate(self) -> str:
-        """The generated or judged report."""
-        return self.generated.candidate if self.request.candidate is None else self.request.candidate
-
-    def to_row(self, task: GenerationTask, written_by: str) -> dict[str, Any]:
-        """Return a row of `ACCEPTED_COLUMNS`."""
-        return {
-            "id": self.request.id,
-            "group": self.request.group,
-            "reference": self.request.reference,
-            "candidate": self.candidate,
-            "errors": self.generated.counts,
-            "system": f"language model: {task.name}",
-            "tier": self.request.tier,
-            "stated": [error._asdict() for error in self.generated.errors],
-            "explanation": self.generated.explanation,
-            "matched_findings": list(self.generated.matched),
-            "check": self.check_level,
-            "written_by": written_by,
-        }
-
-
-class RejectedAnswer(NamedTuple):
-    """A rejected answer."""
-
-    request: GenerationRequest
-    reason: str
-    """Kind and detail, separated by a colon."""
-    answer: str
-    candidate: str
-
-    def to_row(self) -> dict[str, Any]:
-        """Return a row of `REJECTED_COLUMNS`."""
-        return {
-            "id": self.request.id,
-            "group": self.request.group,
-            "tier": self.request.tier,
-            "reason": self.reason,
-            "reference": self.request.reference,
-            "candidate": self.candidate,
-            "answer": self.answer,
-        }
+    def reject(self, reason: str) -> _CheckedAnswer:
+        """Return the accepted answer as a rejected one, without its text."""
+        return self._replace(reason=reason, text="", check_level="")
 
 
 class JobResult(NamedTuple):
     """Result of a job."""
 
-    samples: list[AcceptedSample]
-    rejected: list[RejectedAnswer]
+    samples: list[_CheckedAnswer]
+    """Accepted answers."""
+    rejected: list[_CheckedAnswer]
     statistics: dict[str, Any]
     folder: Path
 
@@ -141,18 +102,14 @@ def run_job(
         InputError: If the files cannot be written, or no request can be sent.
     """
     responses = model.complete(job.chat_requests)
-    samples: list[AcceptedSample] = []
-    rejected: list[RejectedAnswer] = []
-    for request, response in zip(job.generation_requests, responses, strict=True):
-        outcome = validate_answer(job.task, request, response)
-        if isinstance(outcome, AcceptedSample):
-            samples.append(outcome)
-        else:
-            rejected.append(outcome)
+    pairs = zip(job.generation_requests, responses, strict=True)
+    answers = [_check_answer(job.task, request, response) for request, response in pairs]
+    samples = [answer for answer in answers if answer.reason is None]
+    rejected = [answer for answer in answers if answer.reason is not None]
     if job.task.name == "tiers":
         samples, unpaired = _drop_unpaired(job.task, samples)
         rejected += unpaired
-    result = JobResult(samples, rejected, job_statistics(job, samples, rejected, responses), folder)
+    result = JobResult(samples, rejected, _job_statistics(job, samples, rejected, responses), folder)
     try:
         _write_files(job, result, writer_description, source_description, review_samples, seed)
     except OSError as error:
@@ -160,39 +117,34 @@ def run_job(
     return result
 
 
-def validate_answer(
-    task: GenerationTask, request: GenerationRequest, response: ChatResponse
-) -> AcceptedSample | RejectedAnswer:
+def _check_answer(task: GenerationTask, request: GenerationRequest, response: ChatResponse) -> _CheckedAnswer:
     """Parse and check one answer."""
     if response.status != "ok":
-        return RejectedAnswer(request, f"no answer: {response.status}", response.text, "")
+        return _CheckedAnswer(request, response.text, "", GeneratedReport(), "", f"no answer: {response.status}")
     generated = parse_generated(response.text, task.sections, task.criteria)
-    reason = generated.error
+    candidate = generated.candidate if request.candidate is None else request.candidate
+    level, reason = "", generated.error
     if reason and response.finish_reason == "length":
         reason = f"cut off: after {response.completion_tokens} tokens ({reason})"
-    candidate = generated.candidate if request.candidate is None else request.candidate
-    level = ""
     if reason is None:
         reason = task.find_mismatch(request, generated)
     if reason is None:
         level, reason = check_reported_errors(
             task.criteria, request.reference, candidate, generated.counts, generated.errors
         )
-    if reason is not None:
-        return RejectedAnswer(request, reason, response.text, candidate)
-    return AcceptedSample(request, generated, level)
+    return _CheckedAnswer(request, response.text, candidate, generated, level, reason)
 
 
 def _drop_unpaired(
-    task: GenerationTask, samples: list[AcceptedSample]
-) -> tuple[list[AcceptedSample], list[RejectedAnswer]]:
+    task: GenerationTask, samples: list[_CheckedAnswer]
+) -> tuple[list[_CheckedAnswer], list[_CheckedAnswer]]:
     """Separate samples of references with at least two candidates of different quality from the others."""
-    groups: dict[str, list[AcceptedSample]] = {}
+    groups: dict[str, list[_CheckedAnswer]] = {}
     rejected = []
     for sample in samples:
         group = groups.setdefault(sample.request.group, [])
         if any(sample.candidate == other.candidate for other in group):
-            rejected.append(RejectedAnswer(sample.request, "a copy: of another candidate", "", sample.candidate))
+            rejected.append(sample.reject("a copy: of another candidate"))
         else:
             group.append(sample)
     paired = []
@@ -202,14 +154,14 @@ def _drop_unpaired(
             paired += group
         else:
             reason = "unpaired: no accepted candidate of its reference is better or worse"
-            rejected += [RejectedAnswer(sample.request, reason, "", sample.candidate) for sample in group]
+            rejected += [sample.reject(reason) for sample in group]
     return paired, rejected
 
 
-def job_statistics(
+def _job_statistics(
     job: GenerationJob,
-    samples: Sequence[AcceptedSample],
-    rejected: Sequence[RejectedAnswer],
+    samples: Sequence[_CheckedAnswer],
+    rejected: Sequence[_CheckedAnswer],
     responses: Sequence[ChatResponse],
 ) -> dict[str, Any]:
     """Return acceptance rates, reasons of rejection, levels of checks, and tokens."""
@@ -217,7 +169,7 @@ def job_statistics(
     requested = Counter(request.tier for request in job.generation_requests)
     accepted = Counter(sample.request.tier for sample in samples)
     levels = Counter(sample.check_level for sample in samples)
-    reasons = Counter(answer.reason.split(":")[0] for answer in rejected)
+    reasons = Counter(answer.reason.split(":")[0] for answer in rejected if answer.reason)
     return {
         "requested": num_requests,
         "answered": sum(response.status == "ok" for response in responses),
@@ -243,9 +195,9 @@ def _write_files(
 ) -> None:
     task, folder = job.task, result.folder
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [sample.to_row(task, written_by) for sample in result.samples]
-    _write_rows(folder / "written.jsonl", ACCEPTED_COLUMNS, rows)
-    _write_rows(folder / "rejects.jsonl", REJECTED_COLUMNS, [answer.to_row() for answer in result.rejected])
+    rows = [_accepted_row(task, sample, written_by) for sample in result.samples]
+    _write_rows(folder / "written.jsonl", rows)
+    _write_rows(folder / "rejects.jsonl", [_rejected_row(answer) for answer in result.rejected])
     card = {
         "label": "SYNTHETIC: written by a language model, checked by rules only; not for patient care",
         "written_by": written_by,
@@ -262,6 +214,36 @@ def _write_files(
     write_review_sheet(folder / "sheet.csv", task.criteria, rows, review_samples, seed)
 
 
-def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    with AtomicTableWriter(path, pa.schema({name: pa.string() for name in columns})) as file:
+def _accepted_row(task: GenerationTask, sample: _CheckedAnswer, written_by: str) -> dict[str, Any]:
+    """Return a row that `read_groups` reads."""
+    return {
+        "id": sample.request.id,
+        "group": sample.request.group,
+        "reference": sample.request.reference,
+        "candidate": sample.candidate,
+        "errors": sample.generated.counts,
+        "system": f"language model: {task.name}",
+        "tier": sample.request.tier,
+        "stated": [error._asdict() for error in sample.generated.errors],
+        "explanation": sample.generated.explanation,
+        "matched_findings": list(sample.generated.matched),
+        "check": sample.check_level,
+        "written_by": written_by,
+    }
+
+
+def _rejected_row(answer: _CheckedAnswer) -> dict[str, Any]:
+    return {
+        "id": answer.request.id,
+        "group": answer.request.group,
+        "tier": answer.request.tier,
+        "reason": answer.reason,
+        "reference": answer.request.reference,
+        "candidate": answer.candidate,
+        "answer": answer.text,
+    }
+
+
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with AtomicTableWriter(path, pa.schema([])) as file:  # JSON lines need no schema
         file.write(rows)

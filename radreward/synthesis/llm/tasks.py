@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from random import Random
+from typing import ClassVar, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.llm.messages import Message
 from radreward.synthesis.llm.parser import GeneratedReport, normalize_for_comparison
-from radreward.synthesis.llm.prompts import (
-    analysis_messages,
-    injection_messages,
-    reasoning_messages,
-    tier_messages,
-)
-from radreward.synthesis.tiers import Tier, error_severity, severity_tiers
+from radreward.synthesis.llm.prompts import JUDGE, MAKE, REPHRASE, task_messages
+from radreward.synthesis.tiers import error_severity, severity_tiers
 from radreward.types import ReportGroup
 
-MAX_INJECTED_ERRORS = 4
+_MAX_INJECTED_ERRORS = 4
 """Maximum number of errors of a candidate with given errors."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationRequest:
+class GenerationRequest(NamedTuple):
     """One request for a report or an analysis."""
 
     id: str
     group: str
     """Id of the reference; all candidates of a reference are one group."""
     reference: str
-    candidate: str | None = None
+    candidate: str | None
     """The report to judge, or None if one is requested."""
+    messages: tuple[Message, ...]
     required_errors: dict[str, float] | None = None
     """The errors that the candidate must have, or is known to have."""
     tier: str = ""
     """The requested tier, if any."""
-    messages: tuple[Message, ...] = ()
     seed: int = 0
 
 
@@ -48,16 +42,16 @@ class GenerationTask(ABC):
         criteria: Criteria of the error counts.
     """
 
-    name: str
-    sections: tuple[str, ...]
+    name: ClassVar[str]
+    sections: ClassVar[tuple[str, ...]]
     """Sections that an answer must have beside counts."""
 
     def __init__(self, criteria: Criteria) -> None:
         self.criteria = criteria
 
     @abstractmethod
-    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """Return the requests about groups, in the order of the groups."""
+    def build_requests(self, group: ReportGroup) -> Iterator[GenerationRequest]:
+        """Yield the requests about a group."""
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """Return why a parsed answer does not match its request (kind and detail), or None."""
@@ -68,6 +62,15 @@ class GenerationTask(ABC):
             if generated.counts[tag] != required:
                 return f"other errors than requested: {tag}: {generated.counts[tag]}, not {required:g}"
         return None
+
+    def _request(
+        self, group: ReportGroup, suffix: object, task: str, instruction: str, candidate: str | None = None
+    ) -> GenerationRequest:
+        messages = task_messages(task, self.criteria, self.sections, group.reference, candidate, instruction)
+        return GenerationRequest(f"{group.id}-{suffix}", group.id, group.reference, candidate, messages)
+
+    def _list_errors(self, errors: Mapping[str, float], tags: tuple[str, ...]) -> str:
+        return ", ".join(f"{tag}: {errors[tag]:g}" for tag in tags)
 
 
 class _CandidateTask(GenerationTask):
@@ -93,21 +96,15 @@ class TieredCandidates(_CandidateTask):
 
     def __init__(self, criteria: Criteria) -> None:
         super().__init__(criteria)
-        self.tiers: Mapping[str, Tier] = {tier.name: tier for tier in severity_tiers(criteria)}
+        self.tiers = {tier.name: tier for tier in severity_tiers(criteria)}
 
-    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
+    def build_requests(self, group: ReportGroup) -> Iterator[GenerationRequest]:
         """See `GenerationTask.build_requests`."""
-        return [
-            GenerationRequest(
-                id=f"{group.id}-{tier.name}",
-                group=group.id,
-                reference=group.reference,
-                tier=tier.name,
-                messages=tier_messages(self.criteria, group.reference, tier),
+        for name, tier in self.tiers.items():
+            instruction = (
+                f"Write a candidate with {tier.description}. Choose errors of different criteria where you can."
             )
-            for group in groups
-            for tier in self.tiers.values()
-        ]
+            yield self._request(group, name, MAKE, instruction)._replace(tier=name)
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """See `GenerationTask.find_mismatch`; the errors must also belong to the requested tier."""
@@ -137,46 +134,55 @@ class ErrorInjection(_CandidateTask):
             raise ValueError(f"Expected `per_reference` to be >= 1 but got {per_reference}.")
         self.per_reference, self.seed = per_reference, seed
 
-    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
+    def build_requests(self, group: ReportGroup) -> Iterator[GenerationRequest]:
         """See `GenerationTask.build_requests`."""
-        requests = []
-        for group in groups:
-            for number in range(self.per_reference):
-                rng = Random(f"{self.seed}:{group.id}:{number}")
-                errors = self._sample_errors(rng)
-                messages = injection_messages(self.criteria, group.reference, errors, rng.random() < 0.5)
-                request = GenerationRequest(
-                    id=f"{group.id}-{number}",
-                    group=group.id,
-                    reference=group.reference,
-                    required_errors=errors,
-                    messages=messages,
-                    seed=number,  # equal messages with different seeds are different requests
-                )
-                requests.append(request)
-        return requests
+        for number in range(self.per_reference):
+            rng = Random(f"{self.seed}:{group.id}:{number}")
+            errors = self._sample_errors(rng)
+            request = self._request(group, number, *self._instruct(errors, is_subtle=rng.random() < 0.5))
+            # Equal messages with different seeds are different requests.
+            yield request._replace(required_errors=errors, seed=number)
+
+    def _instruct(self, errors: Mapping[str, float], is_subtle: bool) -> tuple[str, str]:
+        """Return the task and the instruction for exactly these errors, or for a paraphrase without errors."""
+        stated = tuple(tag for tag in self.criteria.tags if errors[tag])
+        if not stated:
+            task, instruction = REPHRASE, "Write a candidate without errors."
+        else:
+            task, instruction = (
+                MAKE,
+                f"Write a candidate with exactly these errors: {self._list_errors(errors, stated)}.",
+            )
+        subtle = " Be subtle: change a single word for an error where that is enough." if is_subtle else ""
+        return task, instruction + subtle
 
     def _sample_errors(self, rng: Random) -> dict[str, float]:
         errors = dict.fromkeys(self.criteria.tags, 0.0)
-        for _ in range(rng.randint(0, MAX_INJECTED_ERRORS)):
+        for _ in range(rng.randint(0, _MAX_INJECTED_ERRORS)):
             criterion = rng.choice(self.criteria.criteria)
             if criterion.kind == "count" or not errors[criterion.tag]:
                 errors[criterion.tag] += 1
         return errors
 
 
-class ErrorAnalysisTask(GenerationTask):
+class _JudgingTask(GenerationTask):
+    def build_requests(self, group: ReportGroup) -> Iterator[GenerationRequest]:
+        """Yield requests for the pairs of a group, with their errors if they are known by the same criteria."""
+        for number, entry in enumerate(group.candidates):
+            is_known = entry.errors is not None and set(entry.errors) == set(self.criteria.tags)
+            known = dict(entry.errors) if entry.errors is not None and is_known else None
+            request = self._request(group, number, JUDGE, self._instruction(known), entry.text)
+            yield request._replace(required_errors=known)
+
+    def _instruction(self, known_errors: Mapping[str, float] | None) -> str:
+        return "Judge the candidate."
+
+
+class ErrorAnalysisTask(_JudgingTask):
     """Errors of given candidates, an explanation, and the findings that match (GREEN, A.1)."""
 
     name = "analysis"
     sections = ("explanation", "errors", "matched")
-
-    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `GenerationTask.build_requests`."""
-        return [
-            replace(request, messages=analysis_messages(self.criteria, request.reference, request.candidate or ""))
-            for request in _pair_requests(groups, self.criteria)
-        ]
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
         """See `GenerationTask.find_mismatch`; matched findings must also be quotes of the reference."""
@@ -186,39 +192,17 @@ class ErrorAnalysisTask(GenerationTask):
         return super().find_mismatch(request, generated)
 
 
-class ReasoningTask(GenerationTask):
+class ReasoningTask(_JudgingTask):
     """Reasoning from given candidates to the count of every criterion, or to known counts (RadReason)."""
 
     name = "reasoning"
     sections = ("reasoning", "errors")
 
-    def build_requests(self, groups: Sequence[ReportGroup]) -> list[GenerationRequest]:
-        """See `GenerationTask.build_requests`."""
-        return [
-            replace(
-                request,
-                messages=reasoning_messages(
-                    self.criteria, request.reference, request.candidate or "", request.required_errors
-                ),
-            )
-            for request in _pair_requests(groups, self.criteria)
-        ]
-
-
-def _pair_requests(groups: Sequence[ReportGroup], criteria: Criteria) -> list[GenerationRequest]:
-    """Return requests for the pairs of groups, with their errors if they are known by the same criteria."""
-    tags = set(criteria.tags)
-    return [
-        GenerationRequest(
-            id=f"{group.id}-{number}",
-            group=group.id,
-            reference=group.reference,
-            candidate=entry.text,
-            required_errors=dict(entry.errors) if entry.errors is not None and set(entry.errors) == tags else None,
-        )
-        for group in groups
-        for number, entry in enumerate(group.candidates)
-    ]
+    def _instruction(self, known_errors: Mapping[str, float] | None) -> str:
+        if known_errors is None:
+            return super()._instruction(None)
+        counts = self._list_errors(known_errors, self.criteria.tags)
+        return f"The numbers are known: {counts}. Judge the candidate so that your reasons lead to them."
 
 
 TASKS: dict[str, type[GenerationTask]] = {

@@ -6,14 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from radreward.criteria import RADCLIQ_ERROR_TYPES, Criteria
-from radreward.synthesis.error_counting import (
-    ERROR_TAGS,
-    FALSE_PREDICTION,
-    OMISSION,
-    count_errors,
-    to_radcliq_counts,
-)
+from radreward.criteria import Criteria
+from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
+from radreward.synthesis.error_counting import ERROR_TAGS, FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
 from radreward.synthesis.llm.parser import ReportedError, normalize_for_comparison
 from radreward.text.entities import rule_entities
 from radreward.text.facts import AnnotatedReport

@@ -10,15 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 
-from radreward.synthesis.error_counting import (
-    FALSE_COMPARISON,
-    FALSE_PREDICTION,
-    OMISSION,
-    OMITTED_COMPARISON,
-    REPORTABLE_CHANGES,
-    WRONG_LOCATION,
-    WRONG_SEVERITY,
-)
+from radreward.synthesis.error_counting import REPORTABLE_CHANGES
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_severity
 from radreward.synthesis.perturbations.report_edits import (
@@ -32,11 +24,11 @@ from radreward.text.facts import AnnotatedReport, Change, Fact
 from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_related
 from radreward.text.locations import contains_location
 
-OTHER_TIPS = MALPOSITIONED | {wrong: right for right, wrong in MALPOSITIONED.items()}
+_OTHER_TIPS = MALPOSITIONED | {wrong: right for right, wrong in MALPOSITIONED.items()}
 """Tubes whose tip is in the right place, and the same tubes with a tip in a wrong one, both ways."""
-SIZE_SHARE = 0.5
+_SIZE_SHARE = 0.5
 """Share of the changed severities that are another size, in a report that states one."""
-ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
+_ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
 def add_false_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -63,13 +55,13 @@ def _related_findings(key: str) -> frozenset[str]:
     return frozenset(other for other in FINDINGS if is_related(key, other))
 
 
-def omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def _omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Omit a finding."""
     fact = _choose_fact(report, rng, lambda fact: can_replace_fact(report, fact, None))
     return replace_fact(report, fact, None, rng) if fact else None
 
 
-def change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def _change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding at another location, most often on the other side; or a tube as malpositioned, or correct."""
     fact = _choose_fact(report, rng, lambda fact: bool(fact.location and _relocated(report, fact)))
     if fact is None:
@@ -87,13 +79,13 @@ def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | N
         return [changed for changed in with_other_severity(fact) if can_replace_fact(report, fact, changed)]
 
     fact = None
-    if rng.random() < SIZE_SHARE:
+    if rng.random() < _SIZE_SHARE:
         fact = _choose_fact(report, rng, lambda fact: bool(fact.size and options(fact)))
     fact = fact or _choose_fact(report, rng, lambda fact: bool(options(fact)))
     return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
 
 
-def change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def _change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a change of a finding that the report does not compare, or another change than it states."""
     if has_unparsed_comparison(report):
         return None
@@ -110,7 +102,7 @@ def change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport |
     return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
 
 
-def omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+def _omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """Omit the change of a finding, but not the finding."""
     if has_unparsed_comparison(report):
         return None
@@ -122,13 +114,13 @@ def omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | N
     return replace_fact(report, fact, fact._replace(change=None), rng) if fact else None
 
 
-ERROR_OPERATORS: dict[str, ErrorOperator] = {
-    FALSE_PREDICTION: add_false_finding,
-    OMISSION: omit_finding,
-    WRONG_LOCATION: change_location,
-    WRONG_SEVERITY: change_severity,
-    FALSE_COMPARISON: change_comparison,
-    OMITTED_COMPARISON: omit_comparison,
+ERROR_OPERATORS: dict[str, _ErrorOperator] = {
+    "false_prediction": add_false_finding,
+    "omission": _omit_finding,
+    "incorrect_location": _change_location,
+    "incorrect_severity": change_severity,
+    "incorrect_comparison": _change_comparison,
+    "omission_of_comparison": _omit_comparison,
 }
 """Operators by the tag of the error that they make."""
 
@@ -146,7 +138,7 @@ def _relocated(report: AnnotatedReport, fact: Fact) -> list[Fact]:
         for location in FINDINGS[fact.finding].locations
         if location not in stated and not contains_location(location, fact.location or "")
     ]
-    other_tip = OTHER_TIPS.get(fact.finding)
+    other_tip = _OTHER_TIPS.get(fact.finding)
     if other_tip and not fact.change and all(other.finding != other_tip for other in report.facts):
         relocated += [Fact(other_tip, fact.polarity, location) for location in FINDINGS[other_tip].locations]
     return [other for other in relocated if can_replace_fact(report, fact, other)]

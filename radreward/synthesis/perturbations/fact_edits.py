@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES, is_certain
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, ancestors, is_related
+from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.locations import mirror_side
 from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
 from radreward.text.severity import SEVERITY_WORDS
@@ -73,30 +73,12 @@ def flip_polarity(fact: Fact) -> Fact:
     return Fact(fact.finding, "absent" if fact.positive else "present")
 
 
-def similar_findings(fact: Fact) -> list[str]:
-    """Return unrelated findings of the same region that can have the same location, severity and size.
-
-    >>> similar_findings(Fact("pneumothorax", location="left", severity="mild"))[:2]
-    ['effusion', 'loculated']
-    """
-    region = FINDINGS[fact.finding].region
-    return [
-        key
-        for key, finding in FINDINGS.items()
-        if finding.region == region
-        and not is_related(key, fact.finding)
-        and (not fact.location or fact.location in finding.locations)
-        and (not fact.severity or finding.has_severity)
-        and (not fact.size or key in MEASURED_FINDINGS)
-    ]
-
-
-def more_general(fact: Fact) -> Fact | None:
+def _more_general(fact: Fact) -> Fact | None:
     """Return the fact under the name of the more general finding, without details that this cannot have, or None.
 
-    >>> more_general(Fact("pneumonia", location="left lower")) == Fact("consolidation", location="left lower")
+    >>> _more_general(Fact("pneumonia", location="left lower")) == Fact("consolidation", location="left lower")
     True
-    >>> more_general(Fact("scar")) is None
+    >>> _more_general(Fact("scar")) is None
     True
     """
     parent = FINDINGS[fact.finding].parent
@@ -121,10 +103,10 @@ def more_general_facts(fact: Fact) -> Iterator[Fact]:
     >>> [general.finding for general in more_general_facts(Fact("pneumonia"))]
     ['consolidation', 'opacity']
     """
-    general = more_general(fact)
+    general = _more_general(fact)
     while general:
         yield general
-        general = more_general(general)
+        general = _more_general(general)
 
 
 def more_specific_facts(fact: Fact) -> list[Fact]:

@@ -19,13 +19,13 @@ from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import BODY_SECTIONS, is_heading
 from radreward.text.sentence_templates import CLINICAL_HISTORIES
 
-MEDICAL_TERMS = frozenset(
+_MEDICAL_TERMS = frozenset(
     word.lower()
     for finding in FINDINGS.values()
     for name in finding.names
     for word in re.findall(r"[A-Za-z]{6,}", name)
 )
-LAY_TERMS = {
+_LAY_TERMS = {
     "pneumothorax": "popped lung",
     "effusion": "water pocket",
     "effusions": "water pockets",
@@ -39,7 +39,7 @@ LAY_TERMS = {
     "opacities": "white stuff",
     "catheter": "hose",
 }
-NEIGHBORING_KEYS = {"a": "s", "e": "r", "i": "o", "o": "p", "n": "m", "t": "y", "s": "d", "r": "t", "l": "k", "h": "j"}
+_NEIGHBORING_KEYS = {"a": "s", "e": "r", "i": "o", "o": "p", "n": "m", "t": "y", "s": "d", "r": "t", "l": "k", "h": "j"}
 
 
 def inject_grammar_errors(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -128,15 +128,15 @@ def _break_grammar(text: str, rng: Random) -> str:
 
 
 def _break_term(text: str, rng: Random) -> str:
-    lay = [word for word in LAY_TERMS if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
+    lay = [word for word in _LAY_TERMS if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
     if lay and rng.random() < 0.4:
         word = rng.choice(lay)
-        return re.sub(rf"\b{word}\b", LAY_TERMS[word], text, count=1, flags=re.IGNORECASE)
+        return re.sub(rf"\b{word}\b", _LAY_TERMS[word], text, count=1, flags=re.IGNORECASE)
     return _misspell(text, rng, medical=True)
 
 
 def _misspell(text: str, rng: Random, medical: bool) -> str:
-    words = [match for match in re.finditer(r"[A-Za-z]{5,}", text) if (match[0].lower() in MEDICAL_TERMS) == medical]
+    words = [match for match in re.finditer(r"[A-Za-z]{5,}", text) if (match[0].lower() in _MEDICAL_TERMS) == medical]
     if not words:
         return text
     match = rng.choice(words)
@@ -148,5 +148,5 @@ def _misspell(text: str, rng: Random, medical: bool) -> str:
     elif kind == 1:
         word = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
     else:
-        word = word[:at] + NEIGHBORING_KEYS.get(word[at].lower(), word[at] * 2) + word[at + 1 :]
+        word = word[:at] + _NEIGHBORING_KEYS.get(word[at].lower(), word[at] * 2) + word[at + 1 :]
     return text[: match.start()] + word + text[match.end() :]

@@ -1,4 +1,4 @@
-"""Weights of findings for one patient: age and indication move the significance of what a statement reports."""
+"""Weights of findings for one patient: age and indication change the significance of a statement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def findings_for_patient(
         values = evidence[side].values.float()
         errors = values[:, :num_criteria].sum(1)
         matched, wrong = values[:, num_criteria], concentrated(values[:, num_criteria + 1], errors)
-        statements = statement_tokens(report, len(values), side == "reference", tokenizer)
+        statements = statement_tokens(report, len(values), side is Side.REFERENCE, tokenizer)
         sums = torch.zeros(len(statements.spans) + 1, 3)
         sums.index_add_(0, statements.of_token, torch.stack([matched, wrong, errors], 1))
         total += sums[-1, :2]  # tokens outside of all statements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,19 +15,19 @@ from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
-from radreward.models import RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
+from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
 from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.patient_findings import findings_for_patient
-from radreward.systems.er2score.statements import SIDES, StatementEvidence, locate_errors
+from radreward.systems.er2score.statements import StatementEvidence, locate_errors
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores, Side
 
-TokenPath = tuple[tuple[int, ...], ...]
+_TokenPath = tuple[tuple[int, ...], ...]
 """Token segments of one candidate, from the most shared to its own."""
-LocatedEvidence = tuple[TokenEvidence, ...]
+_SideEvidence = Mapping[Side, TokenEvidence]
 """Evidence of the tokens of a candidate and of its reference."""
 EMBEDDED_DIR = Path(__file__).with_name("embedded")
 """Folder of the shipped model."""
@@ -40,10 +40,10 @@ class RewardModelScorer(Scorer):
 
     total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N). Calibrated outputs, None if the model was saved
     without a calibration for them: error counts (n, N), and the quality (n,) of the findings, see
-    `radreward.criteria.finding_quality`. Age and indication of the patient move the quality of a model with evidence
-    pooling, see `findings_for_patient`. The evidence of a pair is that of its statements, see `StatementEvidence`,
-    of a model with evidence pooling and a calibration. Candidates of one reference share its tokens, equal pairs are
-    scored once, and adapters are merged.
+    `radreward.criteria.finding_quality`. Age and indication of the patient move the quality of an
+    `EvidenceRewardModel`, see `findings_for_patient`. The evidence of a pair is that of its statements, see
+    `StatementEvidence`, of an `EvidenceRewardModel` with a calibration. Candidates of one reference share
+    its tokens, equal pairs are scored once, and adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -83,7 +83,7 @@ class RewardModelScorer(Scorer):
         self._model = for_inference(model, precision)
         # Statements are found in prompts that have nothing but the two reports.
         self.has_evidence = (
-            model.pooling_name == "evidence"
+            isinstance(model, EvidenceRewardModel)
             and artifact.calibration is not None
             and type(artifact.template) is PlainPairTemplate
         )
@@ -114,7 +114,7 @@ class RewardModelScorer(Scorer):
         return fingerprint(
             model.criteria.to_dict(),
             model.backbone.name,
-            model.pooling_name,
+            model.settings,
             type(artifact.template).__name__,
             artifact.max_length,
             *(curves.to_dict() if curves else None for curves in (artifact.calibration, artifact.findings_calibration)),
@@ -134,7 +134,7 @@ class RewardModelScorer(Scorer):
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
-        located: list[LocatedEvidence | None] = []
+        located: list[_SideEvidence | None] = []
         for start in range(0, len(references), SORT_WINDOW):
             window = slice(start, start + SORT_WINDOW)
             paths, window_status = self._encode_pairs(references[window], candidates[window])
@@ -149,12 +149,11 @@ class RewardModelScorer(Scorer):
             tokenizer = self._prompt_encoder.segment_tokenizer
             for row, (context, evidence) in enumerate(zip(contexts, located, strict=True)):
                 if context != NO_CONTEXT and evidence:
-                    reports: dict[Side, str] = {"candidate": candidates[row], "reference": references[row]}
-                    sides = dict(zip(SIDES, evidence, strict=True))
-                    findings[row] = findings_for_patient(reports, sides, context, len(criteria), tokenizer)
+                    reports = {Side.CANDIDATE: candidates[row], Side.REFERENCE: references[row]}
+                    findings[row] = findings_for_patient(reports, evidence, context, len(criteria), tokenizer)
         counts = calibration.predict_counts(rewards) if calibration else None
         return Scores(
-            criteria.total_quality(rewards),
+            criteria.total(rewards),
             rewards,
             counts,
             tuple(status),
@@ -166,7 +165,7 @@ class RewardModelScorer(Scorer):
         self,
         references: Sequence[str],
         candidates: Sequence[str],
-        located: Sequence[LocatedEvidence | None],
+        located: Sequence[_SideEvidence | None],
         counts: Tensor | None,
     ) -> tuple[tuple[StatementEvidence, ...] | None, ...] | None:
         """Return the statements of each pair with their errors; None for a model without evidence or error counts."""
@@ -177,8 +176,8 @@ class RewardModelScorer(Scorer):
             None
             if evidence is None
             else locate_errors(
-                {"candidate": candidate, "reference": reference},
-                dict(zip(SIDES, evidence, strict=True)),
+                {Side.CANDIDATE: candidate, Side.REFERENCE: reference},
+                evidence,
                 dict(zip(tags, row, strict=True)),
                 tokenizer,
             )
@@ -189,9 +188,9 @@ class RewardModelScorer(Scorer):
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]
-    ) -> tuple[list[TokenPath | None], list[str]]:
+    ) -> tuple[list[_TokenPath | None], list[str]]:
         """Return token path (None if too long) and status of each pair."""
-        paths: list[TokenPath | None] = []
+        paths: list[_TokenPath | None] = []
         status = []
         for reference, candidate in zip(references, candidates, strict=True):
             try:
@@ -205,17 +204,17 @@ class RewardModelScorer(Scorer):
         return paths, status
 
     @torch.inference_mode()
-    def _compute_outputs(self, paths: list[TokenPath]) -> dict[TokenPath, tuple[Tensor, LocatedEvidence | None]]:
-        """Return the (N + 2,) rewards and findings of each path, NaN if the model predicts none, and its evidence."""
-        output_of: dict[TokenPath, tuple[Tensor, LocatedEvidence | None]] = {}
+    def _compute_outputs(self, paths: list[_TokenPath]) -> dict[_TokenPath, tuple[Tensor, _SideEvidence | None]]:
+        """Return per path the (N + 2,) rewards and finding weights (NaN if not predicted), and the evidence."""
+        output_of: dict[_TokenPath, tuple[Tensor, _SideEvidence | None]] = {}
         for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
             packed = to_device(pack(batch, self.packing), self._device)
-            (rewards, findings), sides = self._model.locate(packed) if self.has_evidence else (self._model(packed), ())
-            if findings is None:
-                findings = rewards.new_full((len(rewards), 2), torch.nan)
-            outputs = torch.cat([rewards, findings], 1).float().cpu()
+            rewards, finding_weights, evidence = self._model(packed)
+            if finding_weights is None:
+                finding_weights = rewards.new_full((len(rewards), 2), torch.nan)
+            outputs = torch.cat([rewards, finding_weights], 1).float().cpu()
             for row, path in enumerate(batch):
-                output_of[path] = outputs[row], tuple(side.row(row) for side in sides) or None
+                output_of[path] = outputs[row], evidence.row(row) if self.has_evidence else None
         return output_of
 
 
@@ -238,10 +237,10 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     return model
 
 
-def _length_batches(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[list[TokenPath]]:
+def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[list[_TokenPath]]:
     """Yield batches of rows of similar length, at most `max_tokens` with padding unless a single row has more."""
     rows = sorted(_build_rows(paths, packing, max_tokens), key=lambda row: row[0])
-    batch: list[TokenPath] = []
+    batch: list[_TokenPath] = []
     num_rows = 0
     for length, members in rows:  # in ascending order, so that the newest row is the longest
         if batch and length * (num_rows + 1) > max_tokens:
@@ -253,14 +252,14 @@ def _length_batches(paths: list[TokenPath], packing: str, max_tokens: int) -> It
         yield batch
 
 
-def _build_rows(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[TokenPath]]]:
+def _build_rows(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[_TokenPath]]]:
     """Yield length and candidates of each row; a reference with too many candidates for one row gets several."""
-    groups: dict[object, list[TokenPath]] = {}
+    groups: dict[object, list[_TokenPath]] = {}
     for path in paths:
         groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)
     for members in groups.values():
         prefix = sum(map(len, members[0][:-1]))
-        row: list[TokenPath] = []
+        row: list[_TokenPath] = []
         length = prefix
         for path in members:
             if row and length + len(path[-1]) > max_tokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,8 +16,6 @@ from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 from radreward.types import Side
 
-SIDES: tuple[Side, ...] = get_args(Side)
-_OTHER: dict[Side, Side] = {"candidate": "reference", "reference": "candidate"}
 MIN_ERRORS = 0.05
 """Errors of a criterion below it are left out of a statement."""
 
@@ -54,13 +52,13 @@ def locate_errors(
         tokenizer: Tokenizer of the prompts, which have nothing but the two reports.
     """
     statements = {
-        side: statement_tokens(report, len(evidence[side].values), side == "reference", tokenizer)
+        side: statement_tokens(report, len(evidence[side].values), side is Side.REFERENCE, tokenizer)
         for side, report in reports.items()
     }
     amounts = {
         side: _sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
     }
-    scale = torch.tensor(list(counts.values())) / (amounts["candidate"].sum(0) + amounts["reference"].sum(0))
+    scale = torch.tensor(list(counts.values())) / sum(part.sum(0) for part in amounts.values())
     return tuple(
         StatementEvidence(
             side,
@@ -69,8 +67,8 @@ def locate_errors(
             {tag: share for tag, share in zip(counts, shares, strict=True) if share >= MIN_ERRORS},
             _counterpart(own, other, number, evidence[side]),
         )
-        for side in SIDES
-        for own, other in [(statements[side], statements[_OTHER[side]])]
+        for side in (Side.CANDIDATE, Side.REFERENCE)
+        for own, other in [(statements[side], statements[side.other])]
         for number, shares in enumerate((amounts[side] * scale)[:-1].tolist())
     )
 

@@ -18,7 +18,7 @@ _LEADING_COUNT = re.compile(r"(\d{1,18})\.")
 
 
 def parse_like_official(text: str) -> GreenAnswer:
-    r"""Parse an answer with GREEN's six categories; never raises, and counts that are not found are 0.
+    r"""Parse an answer with GREEN's six categories; never raises; missing counts are 0.
 
     >>> text = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
     >>> answer = parse_like_official(text)

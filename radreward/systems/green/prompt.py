@@ -85,7 +85,7 @@ class GreenTemplate(GenerativeTemplate):
         counts, texts = analysis.error_counts, analysis.error_texts
         if not split:
             counts, texts = (*counts, *(0.0,) * k), (*texts, *((),) * k)
-        return format_green(
+        return _format_green(
             categories,
             one_line(analysis.explanation),
             (counts[:k], counts[k:]),
@@ -120,7 +120,7 @@ class GreenTemplate(GenerativeTemplate):
         return {"include_instruction": self.include_instruction, "question": self.question, "parser": self.parser}
 
 
-def format_green(
+def _format_green(
     categories: Sequence[Criterion],
     explanation: str,
     counts: tuple[Sequence[float], Sequence[float]],

@@ -11,12 +11,12 @@ import torch
 
 from radreward.criteria import Criteria, RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
-from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
-from radreward.generative.explanation import Explanation
-from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.models import Backbone
 from radreward.models.backbone import DTypeName
+from radreward.models.generative_evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
 from radreward.scorers.base import STATUS_OK
+from radreward.scorers.explanation import Explanation
+from radreward.scorers.generative import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.systems.green.categories import error_categories
 from radreward.systems.green.parser import counts_by_criteria
 from radreward.systems.green.prompt import GreenTemplate
@@ -25,9 +25,9 @@ logger = logging.getLogger(__name__)
 
 PUBLISHED_WEIGHTS = "stanfordaimi/green-"
 """Start of the Hub names of the published weights, in lowercase."""
-QUESTION_VARIABLE = "RADREWARD_GREEN_QUESTION"
+_QUESTION_VARIABLE = "RADREWARD_GREEN_QUESTION"
 """Environment variable with the path of the published question."""
-HALF_A_FINDING = 0.5
+_HALF_A_FINDING = 0.5
 """Prior of the quality, in the unit of GREEN's counts."""
 
 
@@ -74,13 +74,14 @@ class GreenScorer(GenerativeScorer):
         """
         if model is None or not model.lower().startswith(PUBLISHED_WEIGHTS) or find_evaluator_settings(model):
             return super().from_pretrained(folder, precision, on_too_long, device, allow_download, model, batch_size)
-        question = os.environ.get(QUESTION_VARIABLE)
+        question = os.environ.get(_QUESTION_VARIABLE)
         scorer = cls.from_published_weights(model, question, device=device, allow_download=allow_download)
         if question is None:
             logger.warning(
                 "%s was trained with the published question (GREEN, appendix A.1) but is asked in our words; name a "
                 "file with that question in %s.",
-                *(model, QUESTION_VARIABLE),
+                model,
+                _QUESTION_VARIABLE,
             )
         scorer.on_too_long, scorer.batch_size = on_too_long, batch_size
         return scorer
@@ -156,5 +157,5 @@ def parse_green_score(answer: GeneratedAnswer, template: GreenTemplate, criteria
         status = f"{UNPARSABLE_ANSWER}: {next(filter(None, reasons))}"
         return ParsedScore(torch.nan, counts, status, explanation)
     significant = sum(count for count in parsed.significant if count is not None)
-    quality = finding_quality(parsed.num_matched or 0.0, significant, prior=HALF_A_FINDING)
+    quality = finding_quality(parsed.num_matched or 0.0, significant, prior=_HALF_A_FINDING)
     return ParsedScore(score, counts, STATUS_OK, explanation, quality)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import torch
 
 from radreward.criteria import Criteria
-from radreward.generative.evaluator import GeneratedAnswer
-from radreward.generative.explanation import Explanation
-from radreward.generative.scorer import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
+from radreward.models.generative_evaluator import GeneratedAnswer
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers.base import STATUS_OK
+from radreward.scorers.explanation import Explanation
+from radreward.scorers.generative import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
 from radreward.systems.radreason.parser import errors_per_step
 from radreward.systems.radreason.prompt import RadReasonTemplate
 
 
 class RadReasonScorer(GenerativeScorer):
-    """The total quality of the error counts that a model states after reasoning: max_total - Σ_j count_j · weight_j."""
+    """Total of the error counts that a model states after reasoning: max_total - Σ_j count_j · weight_j."""
 
     title = "RadReason"
     template_class = RadReasonTemplate
@@ -43,7 +43,7 @@ def parse_radreason_score(answer: GeneratedAnswer, template: GenerativeTemplate,
         matched_findings=(),
     )
     counts = parsed_counts(parsed.values)
-    total = float(criteria.total_quality(criteria.quality(torch.tensor(counts))))
+    total = float(criteria.total(criteria.target_rewards(torch.tensor(counts))))
     reasons = zip(criteria.tags, parsed.parse_errors, strict=True)
     missing = next((f"{tag}: {reason}" for tag, reason in reasons if reason), None)
     status = f"{UNPARSABLE_ANSWER}: {missing}" if missing else STATUS_OK

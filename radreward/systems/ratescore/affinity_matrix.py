@@ -161,7 +161,7 @@ class AffinityMatrix(nn.Module):
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_tensors(folder / WEIGHTS_FILE, self.state_dict())
-        config = {"format": 1, "penalty_rule": self.penalty_rule, "clamp_cosines": self.clamp_cosines}
+        config = {"penalty_rule": self.penalty_rule, "clamp_cosines": self.clamp_cosines}
         write_config(folder / CONFIG_FILE, config, (WEIGHTS_FILE,))
 
     @classmethod

@@ -31,7 +31,7 @@ def embedded_entity_encoder(device: str = "cpu") -> EntityEncoder:
     return EntityEncoder(EMBEDDED_ENTITY_ENCODER, max_length=EMBEDDED_MAX_LENGTH, device=device, context="phrase")
 
 
-class MatchedReports(NamedTuple):
+class _MatchedReports(NamedTuple):
     """n report pairs with their entities and matches."""
 
     entities: dict[str, tuple[Entity, ...]]
@@ -43,7 +43,7 @@ class MatchedReports(NamedTuple):
 
 def match_reports(
     tagger: Tagger, encoder: EntityEncoder, references: Sequence[str], candidates: Sequence[str]
-) -> MatchedReports:
+) -> _MatchedReports:
     """Tag the distinct reports, embed the distinct names, and match each pair.
 
     Raises:
@@ -65,7 +65,7 @@ def match_reports(
         for report, own in zip(reports, texts, strict=True)
         if too_long.intersection(own)
     }
-    return MatchedReports(dict(zip(reports, entities, strict=True)), truncated, matches)
+    return _MatchedReports(dict(zip(reports, entities, strict=True)), truncated, matches)
 
 
 class EntityMatchBatch(NamedTuple):
@@ -73,8 +73,8 @@ class EntityMatchBatch(NamedTuple):
 
     matches: Matches
     """Matches of every candidate with its reference."""
-    quality: Tensor
-    """(C,) float64 total quality under the criteria, higher is better."""
+    targets: Tensor
+    """(C,) float64 target totals under the criteria, or ratings; higher is better."""
     group: Tensor
     """(C,) int64 index of the reference in the batch."""
     ids: tuple[str, ...]
@@ -82,7 +82,7 @@ class EntityMatchBatch(NamedTuple):
 
 
 class EntityMatchCollator(Collator):
-    """Collates groups to matched entities, with the target quality of the candidates.
+    """Collates groups to matched entities, with the targets of the candidates.
 
     Args:
         criteria: Criteria that state the errors of every candidate.
@@ -113,10 +113,10 @@ class EntityMatchCollator(Collator):
             InputError: If the criteria do not state the errors of a candidate, or a name is too long; names the group.
         """
         groups = [_normalize_texts(group) for group in groups]
-        quality = torch.cat([self._group_quality(group) for group in groups])
+        targets = torch.cat([self._group_targets(group) for group in groups])
         sizes = torch.tensor([len(group.candidates) for group in groups])
         index = torch.arange(len(groups)).repeat_interleave(sizes)
-        return EntityMatchBatch(self._matches(groups), quality, index, tuple(group.id for group in groups))
+        return EntityMatchBatch(self._matches(groups), targets, index, tuple(group.id for group in groups))
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of characters, see `Collator.length`.
@@ -124,7 +124,7 @@ class EntityMatchCollator(Collator):
         Raises:
             InputError: If the criteria do not state the errors of a candidate; names the group and the candidate.
         """
-        self._group_quality(group)
+        self._group_targets(group)
         return super().length(group)
 
     def _matches(self, groups: Sequence[ReportGroup]) -> Matches:
@@ -152,14 +152,14 @@ class EntityMatchCollator(Collator):
     def _cache_namespace(self) -> str:
         return fingerprint(self.tagger.fingerprint(), self.encoder.fingerprint)
 
-    def _group_quality(self, group: ReportGroup) -> Tensor:
+    def _group_targets(self, group: ReportGroup) -> Tensor:
         errors = [
             error_tensor(candidate, self.criteria, f"group {group.id!r}, candidate {number}")
             for number, candidate in enumerate(group.candidates, 1)
         ]
-        return self.criteria.total_quality(self.criteria.quality(torch.stack(errors).double()))
+        return self.criteria.total(self.criteria.target_rewards(torch.stack(errors).double()))
 
-    def _raise_too_long(self, groups: Sequence[ReportGroup], matched: MatchedReports) -> None:
+    def _raise_too_long(self, groups: Sequence[ReportGroup], matched: _MatchedReports) -> None:
         for group in groups:
             for text in (group.reference, *(candidate.text for candidate in group.candidates)):
                 if text in matched.truncated:

@@ -100,8 +100,12 @@ class EntityEncoder:
             raise ValueError(f"Expected `pooling` to be mean or first but got {pooling!r}.")
         if context not in ("name", "type", "phrase"):
             raise ValueError(f"Expected `context` to be name, type or phrase but got {context!r}.")
-        self.name, self.pooling, self.max_length, self.context = name, pooling, max_length, context
-        self.max_batch_tokens, self.device = max_batch_tokens, torch.device(device)
+        self.name = name
+        self.pooling = pooling
+        self.max_length = max_length
+        self.context = context
+        self.max_batch_tokens = max_batch_tokens
+        self.device = torch.device(device)
         backbone = EMBEDDED_BACKBONE if name == EMBEDDED_ENTITY_ENCODER else name
         self._tokenizer = load_tokenizer(backbone, local_files_only=not allow_download)
         self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)

@@ -13,8 +13,7 @@ from radreward.io.artifacts import write_json
 from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.text_tables import markdown_table, text_frame
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
-from radreward.systems.ratescore.fitting.bootstrap import ConfidenceIntervals
-from radreward.systems.ratescore.fitting.cross_validation import CrossValidation
+from radreward.systems.ratescore.fitting.fit_evaluation import ConfidenceIntervals, CrossValidation
 from radreward.systems.ratescore.fitting.optimizers import FitResult
 from radreward.types import ENTITY_TYPES
 
@@ -67,11 +66,11 @@ def write_fit_report(folder: Path, report: FitReport) -> None:
     """Write `affinity.png`, `affinity.md` and `affinity.json` to a run folder."""
     with atomic_file(folder / "affinity.png") as new:
         plot_affinity(report.affinity, report.type_pair_counts).savefig(new, dpi=150)
-    write_text_file(folder / "affinity.md", fit_report_markdown(report))
-    write_json(folder / "affinity.json", fit_report_dict(report))
+    write_text_file(folder / "affinity.md", _fit_report_markdown(report))
+    write_json(folder / "affinity.json", _fit_report_dict(report))
 
 
-def fit_report_dict(report: FitReport) -> dict[str, Any]:
+def _fit_report_dict(report: FitReport) -> dict[str, Any]:
     """Return all numbers of a report, for JSON."""
     intervals, fit = report.intervals, report.fit
     return {
@@ -91,7 +90,7 @@ def fit_report_dict(report: FitReport) -> dict[str, Any]:
     }
 
 
-def fit_report_markdown(report: FitReport) -> str:
+def _fit_report_markdown(report: FitReport) -> str:
     """Return W with intervals as a table, p, cross-validation and duration of the fit."""
     rows = [
         [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]

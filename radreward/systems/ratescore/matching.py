@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from radreward.types import ENTITY_TYPES, Entity
 
 NUM_TYPES = len(ENTITY_TYPES)
-MAX_ELEMENTS = 2**22
+_MAX_ELEMENTS = 2**22
 """Maximum number of tensor elements held at once while entities are compared."""
 
 
@@ -119,7 +119,7 @@ class TypePairSums(NamedTuple):
 
 
 def match_entities(
-    embeddings: Tensor, references: PackedEntities, candidates: PackedEntities, max_elements: int = MAX_ELEMENTS
+    embeddings: Tensor, references: PackedEntities, candidates: PackedEntities, max_elements: int = _MAX_ELEMENTS
 ) -> Matches:
     """Match each entity with the entity of the other report of highest cosine (RaTEScore, section 2.4), both ways.
 

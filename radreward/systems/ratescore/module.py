@@ -3,41 +3,105 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
-from radreward.data.datamodule import BaseDataModule
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
-from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
-from radreward.modules.base import BaseModule, MetricTable, require_collator
+from radreward.modules.base import BaseModule, require_collator
+from radreward.modules.exporter import Exporter, MetricTable
 from radreward.modules.loggers import log_figure, log_scalars
 from radreward.modules.progress import track_progress
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.ratescore.affinity_matrix import PRESETS, AffinityMatrix, AffinityValues
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.fit_report import FitReport, plot_affinity, write_fit_report
-from radreward.systems.ratescore.fitting.bootstrap import bootstrap_affinity
-from radreward.systems.ratescore.fitting.cross_validation import cross_validate_affinity
+from radreward.systems.ratescore.fitting.fit_evaluation import (
+    bootstrap_affinity,
+    cross_validate_affinity,
+    rank_agreement,
+)
 from radreward.systems.ratescore.fitting.optimizers import AffinityOptimizer, FitResult, GradientOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, concat_rated, make_rated_matches
 from radreward.systems.ratescore.functional import PenaltyRule
 from radreward.systems.ratescore.scorer import RaTEScore
 
-RATED_MATCHES_KEY = "rated_matches"
+_RATED_MATCHES_KEY = "rated_matches"
 """Key of a checkpoint for the pairs that were matched so far."""
 
 
+class AffinityResults(NamedTuple):
+    """Results of a fit."""
+
+    metrics: MetricTable
+    """Agreement of the presets and, in the row "total", of the fit; see `rank_agreement`."""
+    validation: RatedMatches
+    report: FitReport
+
+
+class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
+    """Exporter of `AffinityModule`."""
+
+    def check(self, module: AffinityModule, data: BaseDataModule) -> None:
+        """Check that the data are pairs of reports with matched entities.
+
+        Raises:
+            InputError: If not.
+        """
+        require_collator(data, EntityMatchCollator, "W and p")
+
+    def measure(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule) -> AffinityResults:
+        """Return the agreement on the validation split, with cross-validation and intervals of the fit."""
+        predictions: Any = trainer.predict(module, data.val_dataloader())
+        validation, report = concat_rated(predictions), module.evaluate_fit(trainer)
+        folds, initial = report.cross_validation, module.initial
+        metrics = {}
+        for name in PRESETS:
+            preset = AffinityMatrix.from_preset(name, initial.penalty_rule, initial.clamp_cosines)
+            is_initial = torch.equal(preset.weight, initial.weight)
+            cross_validated = sum(folds.initial) / module.n_folds if is_initial else None
+            metrics[name] = rank_agreement(preset, validation, cross_validated)
+        metrics["total"] = rank_agreement(module.affinity, validation, sum(folds.fitted) / module.n_folds)
+        return AffinityResults(metrics, validation, report)
+
+    def save(
+        self,
+        module: AffinityModule,
+        results: AffinityResults,
+        run: RunFolder,
+        data: BaseDataModule,
+        training_info: Mapping[str, Any],
+        as_float16: bool,
+    ) -> None:
+        """Save the scorer, the report of the fit with a plot of W, and the metrics."""
+        collator = require_collator(data, EntityMatchCollator, "W and p")
+        RaTEScore(collator.tagger, collator.encoder, module.affinity).save_pretrained(run.model)
+        write_fit_report(run.folder, results.report)
+        pairs = {
+            "pairs": len(results.validation.targets),
+            "pairs_without_entities": int((~results.validation.sums.defined).sum()),
+        }
+        write_json(run.metrics, {**pairs, "agreement": results.metrics, **training_info})
+
+    def export(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
+        """Measure and save the last fit, which is that to all pairs; there is no backbone and no best checkpoint."""
+        results = self.measure(module, trainer, data)
+        steps, files = trainer.global_step, data.file_fingerprints()
+        self.save(module, results, run, data, {"steps": steps, "data": files}, as_float16=False)
+        return results.metrics
+
+
 class AffinityModule(BaseModule):
-    """Fits W and p to target quality (RaTEScore, section 2.4), given tagger and encoder of entities.
+    """Fits W and p to targets (RaTEScore, section 2.4), given tagger and encoder of entities.
 
     Matches do not depend on W and p. One epoch matches every pair; before validation, the optimizer fits to the
     matches, with a part of the references for early stopping. After training, cross-validation and a bootstrap over
@@ -61,6 +125,7 @@ class AffinityModule(BaseModule):
         ValueError: If a number is out of range.
     """
 
+    exporter = AffinityExporter()
     row_label: ClassVar[str] = "weights"
     hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_b", "final/tau_b", "final/cross_validated")
 
@@ -94,14 +159,6 @@ class AffinityModule(BaseModule):
         self.val_matches: list[RatedMatches] = []
         self.fit_result: FitResult | None = None
 
-    def validate_setup(self, data: BaseDataModule) -> None:
-        """Check that the data are pairs of reports with matched entities.
-
-        Raises:
-            InputError: If not.
-        """
-        require_collator(data, EntityMatchCollator, "W and p")
-
     def new_modules(self) -> list[nn.Module]:
         """Return W and p."""
         return [self.affinity]
@@ -124,9 +181,9 @@ class AffinityModule(BaseModule):
 
     def training_step(self, batch: EntityMatchBatch, batch_idx: int) -> Tensor:
         """Store the matches of a batch; return the fraction of candidate pairs in the wrong order."""
-        self.train_matches.append(self._to_rated(batch, self.train_matches))
+        self.train_matches.append(self._to_rated(batch))
         accuracy = rank_agreement(self.affinity, self.train_matches[-1])["pair_accuracy"]
-        pairs = float(sum(len(part.quality) for part in self.train_matches))
+        pairs = float(sum(len(part.targets) for part in self.train_matches))
         self.log("train/pairs", pairs, prog_bar=True, batch_size=1)
         return 1 - (accuracy or 0.0) + 0.0 * self.affinity.weight.sum()
 
@@ -138,11 +195,11 @@ class AffinityModule(BaseModule):
 
     def validation_step(self, batch: EntityMatchBatch, batch_idx: int) -> None:
         """Store the matches of a batch."""
-        self.val_matches.append(self._to_rated(batch, self.val_matches))
+        self.val_matches.append(self._to_rated(batch))
 
     def predict_step(self, batch: EntityMatchBatch, batch_idx: int) -> RatedMatches:
-        """Return the matches of a batch, summed by types, with the target quality."""
-        return self._to_rated(batch, [])
+        """Return the matches of a batch, summed by types, with the targets."""
+        return self._to_rated(batch)
 
     def on_validation_epoch_end(self) -> None:
         """Log the agreement on held-out references (`val_tau`) and on the others (`train_tau`) and the fit's course."""
@@ -157,32 +214,6 @@ class AffinityModule(BaseModule):
                 log_scalars(self.trainer, values, step.evaluations)
             counts = concat_rated(self.train_matches).sums.counts.sum((0, 1))
             log_figure(self.trainer, "affinity", plot_affinity(self.affinity, counts), self.global_step)
-
-    def export(self, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Save the scorer with cross-validation, intervals, agreement on the validation split and a plot of W."""
-        collator = require_collator(data, EntityMatchCollator, "W and p")
-        predictions: Any = trainer.predict(self, data.val_dataloader())
-        validation = concat_rated(predictions)
-        report = self._evaluate_fit(trainer, run)
-        folds = report.cross_validation
-        metrics = {}
-        for name in PRESETS:
-            preset = AffinityMatrix.from_preset(name, self.initial.penalty_rule, self.initial.clamp_cosines)
-            is_initial = torch.equal(preset.weight, self.initial.weight)
-            cross_validated = sum(folds.initial) / self.n_folds if is_initial else None
-            metrics[name] = rank_agreement(preset, validation, cross_validated)
-        metrics["total"] = rank_agreement(self.affinity, validation, sum(folds.fitted) / self.n_folds)
-        RaTEScore(collator.tagger, collator.encoder, self.affinity).save_pretrained(run.model)
-        write_fit_report(run.folder, report)
-        results = {
-            "pairs": len(validation.quality),
-            "pairs_without_entities": int((~validation.sums.defined).sum()),
-            "agreement": metrics,
-            "steps": trainer.global_step,
-            "data": data.file_fingerprints(),
-        }
-        write_json(run.metrics, results)
-        return metrics
 
     def _tau_b(self, matches: list[RatedMatches]) -> float:
         tau = rank_agreement(self.affinity, concat_rated(matches))["tau_b"]
@@ -199,7 +230,7 @@ class AffinityModule(BaseModule):
         self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
         return self.fit_result
 
-    def _evaluate_fit(self, trainer: Trainer, run: RunFolder) -> FitReport:
+    def evaluate_fit(self, trainer: Trainer) -> FitReport:
         """Cross-validate and bootstrap the fit; a run that was resumed after the fit repeats it."""
         train, intervals = concat_rated(self.train_matches), None
         with self._name_records():
@@ -210,7 +241,7 @@ class AffinityModule(BaseModule):
                 self.n_folds,
                 self.seed,
                 self.early_stopping_split,
-                progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds, into {run.folder}"),
+                progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
             )
             if self.bootstrap_samples:
                 intervals = bootstrap_affinity(
@@ -219,7 +250,7 @@ class AffinityModule(BaseModule):
                     train,
                     self.bootstrap_samples,
                     seed=self.seed,
-                    progress=track_progress(trainer, f"{self.bootstrap_samples} bootstrap fits, into {run.folder}"),
+                    progress=track_progress(trainer, f"{self.bootstrap_samples} bootstrap fits"),
                 )
         return FitReport(
             affinity=self.affinity,
@@ -242,7 +273,7 @@ class AffinityModule(BaseModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add the matched pairs, which a resumed run does not read again."""
         super().on_save_checkpoint(checkpoint)
-        checkpoint[RATED_MATCHES_KEY] = [[*part.sums, part.quality, part.group] for part in self.train_matches]
+        checkpoint[_RATED_MATCHES_KEY] = [[*part.sums, part.targets, part.group] for part in self.train_matches]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore the matched pairs.
@@ -251,9 +282,9 @@ class AffinityModule(BaseModule):
             InputError: If the checkpoint belongs to another model.
         """
         super().on_load_checkpoint(checkpoint)
-        if RATED_MATCHES_KEY not in checkpoint:
+        if _RATED_MATCHES_KEY not in checkpoint:
             raise InputError("is of another model: it holds no pairs of reports.")
-        self.train_matches = [make_rated_matches(*tensors) for tensors in checkpoint[RATED_MATCHES_KEY]]
+        self.train_matches = [make_rated_matches(*tensors) for tensors in checkpoint[_RATED_MATCHES_KEY]]
 
     @contextmanager
     def _name_records(self) -> Iterator[None]:
@@ -265,29 +296,6 @@ class AffinityModule(BaseModule):
             settings = f"(model.n_folds is {self.n_folds}, model.early_stopping_split {self.early_stopping_split})"
             raise InputError(f"{records}: {str(error).rstrip('.')} {settings}.") from error
 
-    def _to_rated(self, batch: EntityMatchBatch, previous: list[RatedMatches]) -> RatedMatches:
-        """Sum the matches of a batch by types; groups are numbered after those of previous batches."""
-        offset = int(previous[-1].group.max()) + 1 if previous else 0
-        return make_rated_matches(*self.affinity.type_pair_sums(batch.matches), batch.quality, batch.group + offset)
-
-
-def rank_agreement(
-    affinity: AffinityMatrix, rated: RatedMatches, cross_validated_tau: float | None = None
-) -> dict[str, float | None]:
-    """Return rank correlations of scores and target quality, and the accuracy of the order of candidate pairs.
-
-    Pairs in which a report has no entity are left out; undefined values are None. The τ-b of a cross-validation is
-    added as `cross_validated`.
-    """
-    defined = rated.select(rated.sums.defined)
-    with torch.no_grad():
-        scores = affinity.score(defined.sums)
-    counts = count_concordant_pairs(scores[:, None], defined.quality[:, None], defined.group)
-    concordant, comparable = (int(count.sum()) for count in counts)
-    values: dict[str, float | None] = {
-        "tau_b": kendall_tau_b(scores, defined.quality).item(),
-        "spearman": spearman(scores, defined.quality).item(),
-        "pair_accuracy": concordant / comparable if comparable else None,
-        "cross_validated": cross_validated_tau,
-    }
-    return {name: None if value is None or math.isnan(value) else round(value, 6) for name, value in values.items()}
+    def _to_rated(self, batch: EntityMatchBatch) -> RatedMatches:
+        """Sum the matches of a batch by types."""
+        return make_rated_matches(*self.affinity.type_pair_sums(batch.matches), batch.targets, batch.group)

@@ -13,8 +13,7 @@ from torch.nn import functional as F
 from radreward.criteria import finding_quality
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
-from radreward.text.facts import Fact
-from radreward.text.finding_agreement import known_agreement
+from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight

@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
-from torch import Tensor
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint, write_json
+from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
+from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
-from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer, concatenate_scores
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
 from radreward.systems.ratescore.encoder import EntityEncoder
@@ -25,15 +24,13 @@ from radreward.systems.ratescore.matching import Matches
 from radreward.systems.ratescore.quality import embed_findings, matched_quality
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.types import ENTITY_TYPES, Entity, Scores
+from radreward.types import ENTITY_TYPES, Entity, Scores, Side
 
 CONFIG_FILE, TAGGER_FOLDER = "ratescore.json", "tagger"
 PUBLISHED_TAGGER, PUBLISHED_ENCODER = "Angelakeke/RaTE-NER-Deberta", "FremyCompany/BioLORD-2023-C"
 """Models of the paper on the Hugging Face Hub."""
 CHUNK_SIZE = 512
 """Pairs that are scored at once."""
-Side = Literal["reference", "candidate"]
-SIDES: tuple[Side, Side] = ("reference", "candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +54,6 @@ class EntityMatch:
     weight: float
     penalty: float
     score_loss: float
-
-
-class _ChunkScores(NamedTuple):
-    """Scores of some rows."""
-
-    total: Tensor
-    sub_scores: Tensor
-    quality: Tensor
-    status: tuple[str, ...]
-    evidence: tuple[tuple[EntityMatch, ...], ...]
 
 
 class RaTEScore(Scorer):
@@ -122,31 +109,26 @@ class RaTEScore(Scorer):
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
-        slices = [slice(start, start + CHUNK_SIZE) for start in range(0, len(references), CHUNK_SIZE)]
-        chunks = [self._score_chunk(references[rows], candidates[rows], contexts[rows]) for rows in slices]
-        return Scores(
-            total=torch.cat([torch.empty(0), *(chunk.total for chunk in chunks)]),
-            sub_scores=torch.cat([torch.empty(0, len(ENTITY_TYPES)), *(chunk.sub_scores for chunk in chunks)]),
-            error_counts=None,
-            status=tuple(status for chunk in chunks for status in chunk.status),
-            evidence=tuple(evidence for chunk in chunks for evidence in chunk.evidence),
-            quality=torch.cat([torch.empty(0), *(chunk.quality for chunk in chunks)]),
+        slices = [slice(start, start + CHUNK_SIZE) for start in range(0, max(len(references), 1), CHUNK_SIZE)]
+        return concatenate_scores(
+            [self._score_chunk(references[rows], candidates[rows], contexts[rows]) for rows in slices]
         )
 
     @torch.no_grad()
     def _score_chunk(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
-    ) -> _ChunkScores:
+    ) -> Scores:
         entities, truncated, matches = match_reports(self.caching_tagger, self.encoder, references, candidates)
         contributions = self.affinity.entity_contributions(matches)
         total = self.affinity(matches, math.nan if self.no_entity_score is None else self.no_entity_score)
         sub_scores = 0.0 - score_loss_by_type(matches, contributions)  # 0 instead of -0
         texts = list(zip(references, candidates, strict=True))
         pairs = [(entities[reference], entities[candidate]) for reference, candidate in texts]
-        status = tuple(
+        remarks = [
             self._status(*pair, truncated.get(reference) or truncated.get(candidate))
             for pair, (reference, candidate) in zip(pairs, texts, strict=True)
-        )
+        ]
+        status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
         scored = (STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES)
         rejected = torch.tensor([value not in scored for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
@@ -157,19 +139,28 @@ class RaTEScore(Scorer):
                 for (reference, candidate), context in zip(texts, contexts, strict=True)
             ]
         )
-        return _ChunkScores(
-            total.float(), sub_scores.float(), quality.float(), status, _evidence(pairs, matches, contributions)
+        return Scores(
+            total=total.float(),
+            sub_scores=sub_scores.float(),
+            error_counts=None,
+            status=status,
+            status_fields=fields,
+            evidence=_evidence(pairs, matches, contributions),
+            quality=quality.float(),
         )
 
-    def _status(self, reference: Sequence[Entity], candidate: Sequence[Entity], too_long_text: str | None) -> str:
+    def _status(
+        self, reference: Sequence[Entity], candidate: Sequence[Entity], too_long_text: str | None
+    ) -> tuple[str, str | None]:
+        """Return the status of a pair, and the report that it is about."""
         if too_long_text is not None:
             if self.on_too_long == "reject":
-                return f"over the limit: {self.encoder.too_long_message(too_long_text)}"
-            return STATUS_TRUNCATED
-        for side, entities in zip(SIDES, (reference, candidate), strict=True):
+                return f"over the limit: {self.encoder.too_long_message(too_long_text)}", None
+            return STATUS_TRUNCATED, None
+        for side, entities in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
             if not entities:
-                return f"no entity in the {side}" if self.no_entity_score is None else STATUS_NO_ENTITIES
-        return STATUS_OK
+                return f"no entity in the {side}" if self.no_entity_score is None else STATUS_NO_ENTITIES, side
+        return STATUS_OK, None
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
@@ -190,9 +181,8 @@ class RaTEScore(Scorer):
         with atomic_folder(folder, {CONFIG_FILE}, "a RaTEScore") as scratch:
             self.affinity.save(scratch)
             self.tagger.save_pretrained(scratch / TAGGER_FOLDER)
-            config = {"format": 1, "encoder": self.encoder.settings(), "no_entity_score": self.no_entity_score}
-            write_json(scratch / CONFIG_FILE, config)
-            write_model_card(scratch, CONFIG_FILE, config)
+            config = {"encoder": self.encoder.settings(), "no_entity_score": self.no_entity_score}
+            write_model_settings(scratch / CONFIG_FILE, config)
 
     @classmethod
     def from_pretrained(
@@ -204,7 +194,7 @@ class RaTEScore(Scorer):
         allow_download: bool = False,
         models: Literal["embedded", "published"] = "embedded",
     ) -> RaTEScore:
-        """Load a saved scorer; without a folder, tagger, encoder and the published W and p.
+        """Load a saved scorer. If `folder` is None, build one from `models` with the published W and p.
 
         Args:
             folder: Folder that `save_pretrained` wrote.
@@ -212,8 +202,9 @@ class RaTEScore(Scorer):
             on_too_long: See `RaTEScore`.
             device: Device of tagger and encoder.
             allow_download: Download models that are not on this machine from the Hub.
-            models: Tagger and encoder without a folder: "embedded" are the rule tagger and MiniLM, "published" those of
-                the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in `ratescore:published`.
+            models: Tagger and encoder to use if `folder` is None: "embedded" for the rule tagger and MiniLM,
+                "published" for those of the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in
+                `ratescore:published`.
 
         Raises:
             InputError: If a file is missing or invalid, or another precision is requested; names file and field. Also
@@ -251,7 +242,7 @@ def _evidence(
         own, other = pairs[pair][direction], pairs[pair][1 - direction]
         evidence[pair].append(
             EntityMatch(
-                side=SIDES[direction],
+                side=Side.CANDIDATE if direction else Side.REFERENCE,
                 entity=own[query],
                 match=other[match],
                 cosine=cosine,

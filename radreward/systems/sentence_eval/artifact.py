@@ -11,14 +11,13 @@ from torch import Tensor
 from radreward.data.tokenizer import load_tokenizer
 from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
-from radreward.io.model_config import DIGESTS, check_settings, config_errors, read_config, write_config
+from radreward.io.model_card import write_model_settings
+from radreward.io.model_config import DIGESTS, check_settings, config_errors, read_config
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA, merge_lora
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 CONFIG, WEIGHTS = "judge.json", "model.safetensors"
-FORMAT = 1
 EMBEDDED_DIR = Path(__file__).with_name("embedded") / "judge"
 """Folder of the judge of the package."""
 _CONFIG_FIELDS = {"backbone", "lora", "projection_size", "comparison_size", "training_info"}
@@ -51,7 +50,6 @@ def make_relation_artifact(
     names = model.trainable_names()
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items() if key in names}
     config = {
-        "format": FORMAT,
         **model.backbone.to_dict(),
         "projection_size": model.projection_size,
         "comparison_size": model.comparison_size,
@@ -68,8 +66,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
     """
     with atomic_folder(folder, {CONFIG}, "a judge") as new:
         save_tensors(new / WEIGHTS, artifact.state)
-        write_config(new / CONFIG, artifact.config, (WEIGHTS,))
-        write_model_card(new, CONFIG, artifact.config)
+        write_model_settings(new / CONFIG, artifact.config, (WEIGHTS,))
 
 
 def load_relation_artifact(
@@ -86,7 +83,7 @@ def load_relation_artifact(
         InputError: If a file is missing or damaged, or a field is invalid.
     """
     path = Path(folder, CONFIG)
-    config = read_config(path, _CONFIG_FIELDS, FORMAT, (WEIGHTS,))
+    config = read_config(path, _CONFIG_FIELDS, files=(WEIGHTS,))
     with config_errors(path):
         backbone = Backbone.from_dict(config, allow_download)
         lora = backbone.lora

@@ -123,17 +123,15 @@ def nested_cross_validation(
     if min(folds, inner_folds) < 2:
         raise ValueError(f"Expected `folds` and `inner_folds` to be >= 2 but got {folds} and {inner_folds}.")
     grids = default_param_grids() if grids is None else grids
-    validate_regression_data(data, folds, inner_folds, grids)
+    _validate_regression_data(data, folds, inner_folds, grids)
     splits = list(split_by_reference(data.reference_ids, folds, seed))
     taus = [_tau_b(data.judge_overall[test], data.target[test]) for _, test in splits]
     results = [_average_folds(RAW_OVERALL, taus, None)]
     for name, grid in grids.items():
         taus = []
         for train, test in splits:
-            training = RegressionData(*(column[train] for column in data))
-            params = select_params(name, training, grid, inner_folds, seed)
-            fitted = fit_regressor(name, training.features, training.target, params, seed)
-            taus.append(_tau_b(fitted.predict(data.features[test]), data.target[test]))
+            params = select_params(name, RegressionData(*(column[train] for column in data)), grid, inner_folds, seed)
+            taus.append(_held_out_tau(name, data, train, test, params, seed))
         results.append(_average_folds(name, taus, select_params(name, data, grid, folds, seed)))
         on_progress(name)
     return results
@@ -172,6 +170,7 @@ def select_params(
 def _held_out_tau(
     name: str, data: RegressionData, train: Array, test: Array, params: RegressorParams, seed: int
 ) -> float:
+    """Return τ-b of the rows `test` after a fit to the rows `train`; NaN if all targets of these are equal."""
     if np.ptp(data.target[train]) == 0:
         return math.nan
     fitted = fit_regressor(name, data.features[train], data.target[train], params, seed)
@@ -190,7 +189,7 @@ def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Itera
         yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
-def validate_regression_data(data: RegressionData, folds: int, inner_folds: int, grids: ParamGrids) -> None:
+def _validate_regression_data(data: RegressionData, folds: int, inner_folds: int, grids: ParamGrids) -> None:
     """Check that every regressor can be fitted in every fold.
 
     Raises:

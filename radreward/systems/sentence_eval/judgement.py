@@ -106,7 +106,7 @@ def score_probabilities(score: SentenceScore) -> tuple[float, ...]:
 
 
 def score_fractions(judgement: SentenceJudgement) -> tuple[float, ...] | None:
-    """Return the fractions of the scores 0, 0.5, 1 and -1 among the m reference, then the n candidate sentences.
+    """Return the fractions of the scores 0, 0.5, 1 and -1 among the reference sentences, then the candidate sentences.
 
     These eight numbers are the features of the regressed overall score (section III.B). Probabilities contribute their
     mean; sentences without a score are ignored. None if no sentence of a report has a score.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,14 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.data.relation_io import RELATION_SCORES
 from radreward.io.tables import write_table
-from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.io.validated_rows import (
+    RowError,
+    number_field,
+    optional_text_field,
+    parse_json_cell,
+    read_validated_rows,
+    text_field,
+)
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore, round_to_score
 from radreward.systems.sentence_eval.prompt import sentence_ids
+from radreward.types import Side
 
 if TYPE_CHECKING:
     from pyarrow import Schema
-
-SIDES = ("reference", "candidate")
 
 
 class JudgedPair(NamedTuple):
@@ -43,7 +48,7 @@ def judgement_schema(*extra: tuple[str, Any]) -> Schema:
     fields = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
     sentence = pa.struct({**fields, "probabilities": pa.list_(pa.float64())})
     summary = {"overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
-    sides = dict.fromkeys(SIDES, pa.list_(sentence))
+    sides = {side.value: pa.list_(sentence) for side in Side}
     return pa.schema(
         {"id": pa.string(), **dict(extra), **summary, **sides, "format_errors": pa.map_(pa.string(), pa.int64())}
     )
@@ -71,15 +76,20 @@ def judgement_row(
         return row
     row |= {"overall": judgement.overall, "explanation": judgement.explanation}
     row["format_errors"] = judgement.format_errors
-    ids = sentence_ids(len(reference)), sentence_ids(len(candidate), uppercase=True)
-    sides = ((reference, judgement.reference_scores), (candidate, judgement.candidate_scores))
-    for side, (name, (texts, scores)) in enumerate(zip(SIDES, sides, strict=True)):
-        row[name] = [
+    ids = {
+        Side.REFERENCE: sentence_ids(len(reference)),
+        Side.CANDIDATE: sentence_ids(len(candidate), uppercase=True),
+    }
+    for side, texts, scores in (
+        (Side.REFERENCE, reference, judgement.reference_scores),
+        (Side.CANDIDATE, candidate, judgement.candidate_scores),
+    ):
+        row[side] = [
             {
                 "id": sentence_id,
                 "sentence": text,
                 "score": None if score is None else score.score,
-                "match": [] if score is None else [ids[1 - side][match] for match in score.matches],
+                "match": [] if score is None else [ids[side.other][match] for match in score.matches],
                 "probabilities": None if score is None or score.probabilities is None else list(score.probabilities),
             }
             for sentence_id, text, score in zip(ids[side], texts, scores, strict=True)
@@ -111,23 +121,22 @@ def read_judged_pairs(path: str | Path) -> list[JudgedPair]:
 
 
 def _parse_pair(values: Mapping[str, Any]) -> JudgedPair:
-    sides = [_parse_side(values, name) for name in SIDES]
-    ids = [{sentence_id: index for index, (sentence_id, *_) in enumerate(side)} for side in sides]
-    scores = [
-        tuple(_to_score(sentence, ids[1 - side], SIDES[side]) for sentence in sentences)
-        for side, sentences in enumerate(sides)
-    ]
+    sides = {side: _parse_side(values, side.value) for side in Side}
+    ids = {side: {entry.id: index for index, entry in enumerate(own)} for side, own in sides.items()}
+    scores = {
+        side: tuple(_to_score(entry, ids[side.other], side.value) for entry in own) for side, own in sides.items()
+    }
     judgement = SentenceJudgement(
-        scores[0],
-        scores[1],
+        scores[Side.REFERENCE],
+        scores[Side.CANDIDATE],
         number_field(values, "overall", 0, 5),
         str(values.get("explanation") or ""),
         {},
         optional_text_field(values, "status") or "ok",
     )
-    texts = [tuple(sentence[1] for sentence in side) for side in sides]
+    reference, candidate = (tuple(entry.text for entry in sides[side]) for side in Side)
     rater = optional_text_field(values, "rater", allow_integer=True)
-    return JudgedPair(text_field(values, "id", allow_integer=True), rater, texts[0], texts[1], judgement)
+    return JudgedPair(text_field(values, "id", allow_integer=True), rater, reference, candidate, judgement)
 
 
 class _Sentence(NamedTuple):
@@ -140,10 +149,10 @@ class _Sentence(NamedTuple):
 
 def _parse_side(values: Mapping[str, Any], side: str) -> list[_Sentence]:
     if side not in values:
-        raise RowError(f"field {side!r}: expected a column of this name, as `radreward judge-sentences` writes it")
-    entries = _decode(values[side], side)
+        raise RowError(f"field {side!r}: Expected a column of this name, as `radreward judge-sentences` writes it")
+    entries = [] if values[side] is None else parse_json_cell(values[side], side)
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise RowError(f"field {side!r}: expected a list of sentences but got {values[side]!r}")
+        raise RowError(f"field {side!r}: Expected a list of sentences but got {values[side]!r}")
     try:
         return [_parse_sentence(entry) for entry in entries]
     except RowError as error:
@@ -154,9 +163,9 @@ def _parse_sentence(entry: Mapping[str, Any]) -> _Sentence:
     score = number_field(entry, "score", min(RELATION_SCORES), max(RELATION_SCORES))
     matches, probabilities = entry.get("match") or [], entry.get("probabilities")
     if not isinstance(matches, list):
-        raise RowError(f"field 'match': expected a list of ids but got {matches!r}")
+        raise RowError(f"field 'match': Expected a list of ids but got {matches!r}")
     if probabilities is not None and not _are_probabilities(probabilities):
-        raise RowError(f"field 'probabilities': expected {len(RELATION_SCORES)} numbers but got {probabilities!r}")
+        raise RowError(f"field 'probabilities': Expected {len(RELATION_SCORES)} numbers but got {probabilities!r}")
     sentence_id, text = text_field(entry, "id"), text_field(entry, "sentence")
     return _Sentence(sentence_id, text, score, matches, None if probabilities is None else tuple(probabilities))
 
@@ -179,13 +188,3 @@ def _to_score(sentence: _Sentence, other_ids: Mapping[str, int], side: str) -> S
     # A mean of repetitions without their shares counts as the closest score.
     score = sentence.score if sentence.probabilities else round_to_score(sentence.score)
     return SentenceScore(score, matches, sentence.probabilities)
-
-
-def _decode(value: Any, field: str) -> Any:
-    """Decode a cell of a CSV file."""
-    if not isinstance(value, str):
-        return [] if value is None else value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"field {field!r}: expected JSON ({error})") from error

@@ -21,7 +21,7 @@ from radreward.models.sentence_tokenizer import (
     max_chunk_tokens,
 )
 
-MAX_BATCH_CELLS = 200_000
+_MAX_BATCH_CELLS = 200_000
 """Maximum size of a batch of comparisons: pairs of tokens, padding included."""
 
 
@@ -147,7 +147,7 @@ def _pad_states(states: Sequence[Tensor]) -> TokenStates:
     return TokenStates(values, torch.arange(values.shape[1], device=lengths.device) < lengths[:, None])
 
 
-def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = MAX_BATCH_CELLS) -> Iterator[list[int]]:
+def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = _MAX_BATCH_CELLS) -> Iterator[list[int]]:
     """Yield the indices of pairs in batches of similar lengths, each of at most `max_cells` cells or of one pair."""
     batch: list[int] = []
     size = (0, 0)

@@ -3,29 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torchmetrics.functional.classification import multiclass_confusion_matrix
 
-from radreward.data.datamodule import BaseDataModule
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.relation_datamodule import RelationDataModule
 from radreward.data.relation_io import RELATION_SCORES, SentenceRelations
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
-from radreward.metrics import cohen_kappa, confusion_matrix
+from radreward.metrics import cohen_kappa
 from radreward.models import Backbone
-from radreward.modules.base import BaseModule, MetricTable
+from radreward.modules.base import BaseModule
+from radreward.modules.exporter import Exporter, MetricTable
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.sentence_eval.artifact import make_relation_artifact, save_relation_artifact
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
-RELATION_NAMES = {1.0: "equal", 0.5: "partial", -1.0: "contradiction", 0.0: "unrelated"}
+_RELATION_NAMES = {1.0: "equal", 0.5: "partial", -1.0: "contradiction", 0.0: "unrelated"}
 """Names of the scores as relations of two sentences (Zhu et al., 2024, section III.A)."""
+
+
+class RelationResults(NamedTuple):
+    """Results on the validation split."""
+
+    metrics: MetricTable
+    """See `relation_metrics`."""
+
+
+class RelationExporter(Exporter["RelationModule", RelationResults]):
+    """Exporter of `RelationModule`."""
+
+    def check(self, module: RelationModule, data: BaseDataModule) -> None:
+        """Check that the data are sentence relations.
+
+        Raises:
+            InputError: If not.
+        """
+        if not isinstance(data, RelationDataModule):
+            raise InputError(f"data: Expected RelationDataModule for relations but got {type(data).__name__}.")
+
+    def measure(self, module: RelationModule, trainer: Trainer, data: BaseDataModule) -> RelationResults:
+        """Return the metrics on the validation split."""
+        trainer.validate(module, data.val_dataloader(), verbose=False)
+        return RelationResults(module.metrics)
+
+    def save(
+        self,
+        module: RelationModule,
+        results: RelationResults,
+        run: RunFolder,
+        data: BaseDataModule,
+        training_info: Mapping[str, Any],
+        as_float16: bool,
+    ) -> None:
+        """Write the judge and its metrics."""
+        save_relation_artifact(make_relation_artifact(module.predictor, training_info, as_float16), run.model)
+        write_json(run.metrics, {"relations": results.metrics, **training_info})
 
 
 class RelationModule(BaseModule):
@@ -38,6 +78,7 @@ class RelationModule(BaseModule):
         optimizer: Learning rates and schedule.
     """
 
+    exporter = RelationExporter()
     monitor: ClassVar[str] = "val_kappa"
     row_label: ClassVar[str] = "relation"
     hparam_metrics: ClassVar[tuple[str, ...]] = ("val/kappa", "final/kappa", "final/accuracy")
@@ -55,15 +96,6 @@ class RelationModule(BaseModule):
         self.predictor = RelationPredictor(self.model, load_tokenizer(self.backbone.name))
         self.confusion = torch.zeros(len(RELATION_SCORES), len(RELATION_SCORES), dtype=torch.int64)
         self.metrics: MetricTable = {}
-
-    def validate_setup(self, data: BaseDataModule) -> None:
-        """Check that the data are sentence relations.
-
-        Raises:
-            InputError: If not.
-        """
-        if not isinstance(data, RelationDataModule):
-            raise InputError(f"data: Expected RelationDataModule for relations but got {type(data).__name__}.")
 
     def new_modules(self) -> list[nn.Module]:
         """Return everything but the encoder."""
@@ -89,8 +121,7 @@ class RelationModule(BaseModule):
     def validation_step(self, batch: list[SentenceRelations], batch_idx: int) -> None:
         """Count target and predicted relations."""
         logits, targets = self._pair_logits(batch)
-        scores = torch.tensor(RELATION_SCORES)
-        self.confusion += confusion_matrix(scores[logits.argmax(1).cpu()], scores[targets.cpu()], RELATION_SCORES)
+        self.confusion += multiclass_confusion_matrix(logits.argmax(1).cpu(), targets.cpu(), len(RELATION_SCORES))
 
     def on_validation_epoch_end(self) -> None:
         """Log Cohen's κ and the accuracy."""
@@ -103,18 +134,6 @@ class RelationModule(BaseModule):
     def predict_step(self, batch: list[SentenceRelations], batch_idx: int) -> tuple[Tensor, Tensor]:
         """Return the logits of the pairs, and the indices of their target scores in `RELATION_SCORES`."""
         return self._pair_logits(batch)
-
-    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
-        """Return the metrics on the validation split."""
-        trainer.validate(self, data.val_dataloader(), verbose=False)
-        return self.metrics
-
-    def save_results(
-        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
-    ) -> None:
-        """Write the judge and its metrics."""
-        save_relation_artifact(make_relation_artifact(self.predictor, training_info, as_float16), run.model)
-        write_json(run.metrics, {"relations": self.metrics, **training_info})
 
     def _pair_logits(self, batch: list[SentenceRelations]) -> tuple[Tensor, Tensor]:
         """Return the (P, 4) logits and the (P,) int64 target indices of all pairs of a batch."""
@@ -133,7 +152,7 @@ def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
     """
     table = confusion.double()
     rows: dict[str, dict[str, float | None]] = {}
-    for score, name in RELATION_NAMES.items():
+    for score, name in _RELATION_NAMES.items():
         index = RELATION_SCORES.index(score)
         rows[name] = {
             "precision": _metric_value(table[index, index] / table[:, index].sum()),

@@ -55,9 +55,10 @@ _HEADER = re.compile(r"\W*(?:(?:case\W+)?type\W+id\b|$)", re.I)
 def parse_sentence_answer(answer: str, reference: Mapping[str, str], candidate: Mapping[str, str]) -> SentenceJudgement:
     r"""Return the judgement in an answer; never raises, and takes time linear in the answer's length.
 
-    A row starts at its type, so prose, code fences and open quotes spoil no other row. The id identifies the sentence,
-    lowercase for the reference and uppercase for the candidate, whatever the type (the paper's template calls both
-    "Original"). Cells may be unquoted: ids have no comma, which separates a sentence with commas from the ids after it.
+    A row is found by its type, so prose, code fences and open quotes between rows are ignored. The id identifies the
+    sentence, lowercase for the reference and uppercase for the candidate, whatever the type (the paper's template
+    calls both "Original"). Cells may be unquoted: an id contains no comma, which separates it
+    from a sentence with commas.
     Markdown tables are parsed too. An invalid row is ignored and counted in `format_errors`; a sentence without a row
     has the score None.
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from radreward.criteria import finding_quality
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.text.entities import FINDING_TYPES, rule_entities
-from radreward.text.facts import Fact
-from radreward.text.finding_agreement import known_agreement
+from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight, significance_weight

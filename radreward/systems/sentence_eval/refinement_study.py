@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.table import Table
 
-from radreward.io.atomic import atomic_file, write_text_file
+from radreward.io.atomic import write_text_file
 from radreward.io.tables import csv_cell
 from radreward.io.text_tables import (
     format_number,
@@ -28,10 +28,12 @@ from radreward.systems.sentence_eval.judges import SentenceJudge
 from radreward.systems.sentence_eval.refinement import Correction, ReportRefiner
 from radreward.text.sentence_splitter import split_sentences
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 JUDGE_ROW = "judge"
 """Row of the judge's own overall score."""
-BOOTSTRAP_SAMPLES = 2_000
-_COLUMNS = ("", "pairs", "before", "after", "Δ", "95 %", "better")
+_BOOTSTRAP_SAMPLES = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +53,18 @@ class RefinementResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreChange:
-    """Means of a scorer over the pairs with a score before and after; None without such pairs."""
+    """Means of a scorer over the pairs with a score before and after; NaN without such pairs."""
 
     scorer: str
     num_pairs: int
-    before: float | None = None
-    after: float | None = None
-    difference: float | None = None
-    ci_low: float | None = None
+    before: float = math.nan
+    after: float = math.nan
+    difference: float = math.nan
+    ci_low: float = math.nan
     """Lower end of the 95 % bootstrap interval of the difference, over pairs."""
-    ci_high: float | None = None
-    fraction_improved: float | None = None
+    ci_high: float = math.nan
+    fraction_improved: float = math.nan
     """Fraction of the pairs with a better score after."""
-
-
-class ScoreChangeFiles(NamedTuple):
-    """Files of a table of score changes."""
-
-    csv: Path
-    markdown: Path
-    latex: Path
 
 
 def run_refinement_study(
@@ -181,7 +175,7 @@ def score_changes(
             rows.append(ScoreChange(scorer=name, num_pairs=0))
             continue
         gain = pairs[:, 1] - pairs[:, 0]
-        low, high = percentile_interval(resample_clusters(len(gain), BOOTSTRAP_SAMPLES, seed) @ gain / len(gain))
+        low, high = percentile_interval(resample_clusters(len(gain), _BOOTSTRAP_SAMPLES, seed) @ gain / len(gain))
         improved = gain > 0 if name == JUDGE_ROW or scorers[name].higher_is_better else gain < 0
         rows.append(
             ScoreChange(
@@ -200,35 +194,41 @@ def score_changes(
 
 def score_change_table(rows: Sequence[ScoreChange]) -> Table:
     """Return the table for the terminal."""
-    return terminal_table("Before and after refinement", text_frame(_COLUMNS, list(map(_format_row, rows))))
+    return terminal_table("Before and after refinement", _formatted(rows))
 
 
-def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> ScoreChangeFiles:
-    """Write the table as CSV, Markdown and LaTeX: `<stem>.csv`, `<stem>.md` and `<stem>.tex`.
+def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> list[Path]:
+    """Write the table as CSV, Markdown and LaTeX, `<stem>.csv`, `<stem>.md` and `<stem>.tex`, and return the paths.
 
     Raises:
         InputError: If a file cannot be written.
     """
-    files = ScoreChangeFiles(*(stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "md", "tex")))
-    frame = text_frame(_COLUMNS, list(map(_format_row, rows)))
-    with atomic_file(files.csv) as new, new.open("w", encoding="utf-8", newline="") as file:
-        header = [field.name for field in fields(ScoreChange)]
-        csv.writer(file).writerows([header, *(map(csv_cell, astuple(row)) for row in rows)])
-    write_text_file(files.markdown, markdown_table(frame) + "\n")
-    write_text_file(files.latex, latex_table(frame) + "\n")
-    return files
+    import pandas as pd
+
+    numbers = pd.DataFrame([asdict(row) | {"scorer": csv_cell(row.scorer)} for row in rows]).to_csv(index=False)
+    frame = _formatted(rows)
+    texts = {"csv": numbers, "md": markdown_table(frame) + "\n", "tex": latex_table(frame) + "\n"}
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        write_text_file(path, text)
+    return paths
 
 
-def _format_row(row: ScoreChange) -> list[str]:
-    if None in astuple(row):
-        return [row.scorer, "0", *["–"] * 5]
-    values = asdict(row)
-    return [
-        row.scorer,
-        str(row.num_pairs),
-        format_number(row.before),
-        format_number(row.after),
-        format_signed(values["difference"]),
-        f"{format_signed(values['ci_low'])} to {format_signed(values['ci_high'])}",
-        f"{row.fraction_improved:.2f}",
-    ]
+def _formatted(rows: Sequence[ScoreChange]) -> pd.DataFrame:
+    return text_frame(
+        ("", "pairs", "before", "after", "Δ", "95 %", "better"),
+        [
+            [
+                row.scorer,
+                row.num_pairs,
+                format_number(row.before),
+                format_number(row.after),
+                format_signed(row.difference),
+                f"{format_signed(row.ci_low)} to {format_signed(row.ci_high)}",
+                format_number(row.fraction_improved, 2),
+            ]
+            if row.num_pairs
+            else [row.scorer, 0, *["–"] * 5]
+            for row in rows
+        ],
+    )

@@ -1,8 +1,8 @@
-"""Features of the regressed overall score: how many sentences of each report have which score."""
+"""Features of the regressed overall score: numbers of sentences per score, of each report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -15,16 +15,16 @@ from radreward.systems.sentence_eval.judgement import (
 )
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import sentence_facts
+from radreward.types import Side
 
 FeatureSet = Literal["fractions", "findings"]
 FEATURE_SETS: tuple[FeatureSet, ...] = get_args(FeatureSet)
-SENTENCE_COUNT_UNIT = 10.0
+_SENTENCE_COUNT_UNIT = 10.0
 """Sentence counts are divided by this, so that their scale is that of fractions."""
-INSIGNIFICANT_WHEN_FITTED = frozenset(
+_INSIGNIFICANT_WHEN_FITTED = frozenset(
     {"cardiomegaly", "lvh", "la", "interstitial", "fibrosis", "peribronchial", "bronchiectasis"}
 )
 """Findings that count as insignificant because the shipped regressor was fitted so; see `significance_level`."""
-_SIDES = ("reference", "candidate")
 _SCORE_NAMES = ("unmatched", "partial", "equal", "contradiction")
 
 
@@ -40,7 +40,7 @@ def feature_names(feature_set: FeatureSet) -> tuple[str, ...]:
     if feature_set not in FEATURE_SETS:
         raise ValueError(f"Expected `feature_set` to be {' or '.join(FEATURE_SETS)} but got {feature_set!r}.")
     kinds = ("",) if feature_set == "fractions" else ("", "abnormal_", "significant_")
-    return tuple(f"{side}_{kind}{score}" for kind in kinds for side in _SIDES for score in _SCORE_NAMES)
+    return tuple(f"{side}_{kind}{score}" for kind in kinds for side in Side for score in _SCORE_NAMES)
 
 
 def feature_values(
@@ -68,37 +68,28 @@ def feature_values(
     if fractions is None or feature_set == "fractions":
         return fractions
     sides = (judgement.reference_scores, reference), (judgement.candidate_scores, candidate)
-    selections = _states_finding, _states_significant_finding
     return fractions + tuple(
-        value for selects in selections for side in sides for value in _count_scores(*side, selects)
+        value for significant in (False, True) for side in sides for value in _count_scores(*side, significant)
     )
 
 
 def _count_scores(
-    scores: Sequence[SentenceScore | None], sentences: Sequence[str], selects: Callable[[str], bool]
+    scores: Sequence[SentenceScore | None], sentences: Sequence[str], significant: bool
 ) -> tuple[float, ...]:
-    """Return the number of selected sentences with each score, in the unit of the features."""
+    """Return the number of sentences with findings, any or significant ones, with each score, in the features' unit."""
     selected = [
         score_probabilities(score)
         for score, text in zip(scores, sentences, strict=True)
-        if score is not None and selects(text)
+        if score is not None and _stated_findings(text)[significant]
     ]
     if not selected:
         return (0.0,) * len(SCORE_ORDER)
-    return tuple(sum(column) / SENTENCE_COUNT_UNIT for column in zip(*selected, strict=True))
-
-
-def _states_finding(text: str) -> bool:
-    return _stated_findings(text)[0]
-
-
-def _states_significant_finding(text: str) -> bool:
-    return _stated_findings(text)[1]
+    return tuple(sum(column) / _SENTENCE_COUNT_UNIT for column in zip(*selected, strict=True))
 
 
 @lru_cache(100_000)
 def _stated_findings(text: str) -> tuple[bool, bool]:
-    """Return True if a sentence states any finding, and True if it states a clinically significant one."""
+    """Return two flags: the sentence states a finding; it states a clinically significant finding."""
     findings = [FINDINGS[fact.finding] for fact in sentence_facts(text) if fact.positive]
-    significant = (finding.is_significant and finding.key not in INSIGNIFICANT_WHEN_FITTED for finding in findings)
+    significant = (finding.is_significant and finding.key not in _INSIGNIFICANT_WHEN_FITTED for finding in findings)
     return bool(findings), any(significant)

@@ -13,8 +13,8 @@ import torch
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
-from radreward.io.model_card import write_model_card
-from radreward.io.model_config import DIGESTS, read_config, write_config
+from radreward.io.model_card import write_model_settings
+from radreward.io.model_config import DIGESTS, read_config
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
@@ -24,12 +24,14 @@ from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_splitter import split_sentences
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
-CONFIG, REGRESSOR, JUDGE, EXTERNAL_JUDGE = "sentences.json", "regressor.safetensors", "judge", "external"
+CONFIG = "sentences.json"
+_REGRESSOR = "regressor.safetensors"
+JUDGE = "judge"
+_EXTERNAL_JUDGE = "external"
 EMBEDDED_DIR = Path(__file__).with_name("embedded") / "scorer"
 """Folder of the scorer of the package."""
-FORMAT = 1
 PAIRS_PER_BATCH = 512
 _CONFIG_FIELDS = frozenset({"judge", "feature_set", "regressor", "training_info"})
 
@@ -37,7 +39,7 @@ _CONFIG_FIELDS = frozenset({"judge", "feature_set", "regressor", "training_info"
 class JudgedSentence(NamedTuple):
     """Evidence for a score: a sentence with its score and its counterparts."""
 
-    side: Literal["reference", "candidate"]
+    side: Side
     text: str
     score: float
     matches: tuple[str, ...]
@@ -75,7 +77,9 @@ class SentenceScorer(Scorer):
         training_info: dict[str, Any] | None = None,
     ) -> None:
         self.feature_names = feature_names(feature_set)
-        self.judge, self.regressor, self.feature_set = judge, regressor, feature_set
+        self.judge = judge
+        self.regressor = regressor
+        self.feature_set = feature_set
         self.training_info = dict(training_info or {})
         self.requires_report = isinstance(judge, RelationJudge) and judge.name == EMBEDDED_JUDGE
 
@@ -91,7 +95,7 @@ class SentenceScorer(Scorer):
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
         rows: list[tuple[float, ...]] = []
-        statuses: list[str] = []
+        statuses: list[tuple[str, str | None]] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
         for start in range(0, len(references), PAIRS_PER_BATCH):
             batch = slice(start, start + PAIRS_PER_BATCH)
@@ -100,7 +104,7 @@ class SentenceScorer(Scorer):
             for reference, candidate, judgement, context in rows_of_batch:
                 status = _pair_status(reference, candidate, judgement)
                 values = None
-                if status == STATUS_OK:
+                if status[0] == STATUS_OK:
                     values = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
                 quality = sentence_quality(judgement, reference, candidate, context) if values else math.nan
@@ -117,9 +121,10 @@ class SentenceScorer(Scorer):
             total=torch.from_numpy(total).float(),
             sub_scores=torch.from_numpy(features).float(),
             error_counts=None,
-            status=tuple(statuses),
+            status=tuple(status for status, _ in statuses),
             evidence=tuple(evidence),
             quality=torch.from_numpy(table[:, 1]).float(),
+            status_fields=tuple(field for _, field in statuses),
         )
 
     def regressed_score(
@@ -132,7 +137,7 @@ class SentenceScorer(Scorer):
         """
         if self.regressor is None:
             raise ValueError("Expected a scorer with a regressor but it has none.")
-        if _pair_status(reference, candidate, judgement) != STATUS_OK:
+        if _pair_status(reference, candidate, judgement)[0] != STATUS_OK:
             return None
         features = feature_values(self.feature_set, judgement, reference, candidate)
         return float(self.regressor.predict(np.array([features], dtype=np.float64))[0])
@@ -148,23 +153,21 @@ class SentenceScorer(Scorer):
         Raises:
             InputError: If the folder holds something else.
         """
-        judge = EXTERNAL_JUDGE
+        judge = _EXTERNAL_JUDGE
         if isinstance(self.judge, RelationJudge):
             judge = self.judge.name or JUDGE
         config = {
-            "format": FORMAT,
             "judge": judge,
             "feature_set": self.feature_set,
-            "regressor": None if self.regressor is None else REGRESSOR,
+            "regressor": None if self.regressor is None else _REGRESSOR,
             "training_info": self.training_info,
         }
         with atomic_folder(folder, {CONFIG}, "a sentence scorer") as new:
             if isinstance(self.judge, RelationJudge) and judge == JUDGE:
                 self.judge.save_pretrained(new / JUDGE)
             if self.regressor is not None:
-                self.regressor.save(new / REGRESSOR)
-            write_config(new / CONFIG, config, [] if self.regressor is None else [REGRESSOR])
-            write_model_card(new, CONFIG, config)
+                self.regressor.save(new / _REGRESSOR)
+            write_model_settings(new / CONFIG, config, [] if self.regressor is None else [_REGRESSOR])
 
     @classmethod
     def from_pretrained(
@@ -194,34 +197,36 @@ class SentenceScorer(Scorer):
         path = Path(folder or EMBEDDED_DIR, CONFIG)
         config = _read_config(path)
         if judge is None:
-            if config["judge"] == EXTERNAL_JUDGE:
+            if config["judge"] == _EXTERNAL_JUDGE:
                 raise InputError(
                     f"{path}: Expected a judge, because the one of this scorer is not saved with it. Pass it, as in "
                     "`SentenceScorer.from_pretrained(folder, judge=ChatJudge(...))`."
                 )
             judge_folder = path.with_name(JUDGE) if config["judge"] == JUDGE else config["judge"]
             judge = RelationJudge.from_pretrained(judge_folder, device, allow_download)
-        regressor = Regressor.load(path.with_name(REGRESSOR)) if config["regressor"] else None
+        regressor = Regressor.load(path.with_name(_REGRESSOR)) if config["regressor"] else None
         if regressor is not None:
-            _check_feature_count(regressor, len(feature_names(config["feature_set"])), path.with_name(REGRESSOR))
+            _check_feature_count(regressor, len(feature_names(config["feature_set"])), path.with_name(_REGRESSOR))
         return cls(judge, regressor, config["feature_set"], config["training_info"])
 
 
-def _pair_status(reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement) -> str:
-    """Return "ok" if every sentence of both reports has a score, otherwise the reason."""
-    for side, sentences in (("reference", reference), ("candidate", candidate)):
+def _pair_status(
+    reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
+) -> tuple[str, str | None]:
+    """Return "ok" if every sentence of both reports has a score, otherwise the reason and the report concerned."""
+    for side, sentences in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
         if not sentences:
-            return f"no sentence in the {side}"
+            return f"no sentence in the {side}", side
     if None in (*judgement.reference_scores, *judgement.candidate_scores):
-        return judgement.status
-    return STATUS_OK
+        return judgement.status, None
+    return STATUS_OK, None
 
 
 def _evidence(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[JudgedSentence, ...]:
     def judged(
-        side: Literal["reference", "candidate"],
+        side: Side,
         texts: Sequence[str],
         scores: Sequence[SentenceScore | None],
         others: Sequence[str],
@@ -233,23 +238,23 @@ def _evidence(
         ]
 
     return (
-        *judged("reference", reference, judgement.reference_scores, candidate),
-        *judged("candidate", candidate, judgement.candidate_scores, reference),
+        *judged(Side.REFERENCE, reference, judgement.reference_scores, candidate),
+        *judged(Side.CANDIDATE, candidate, judgement.candidate_scores, reference),
     )
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    config = read_config(path, _CONFIG_FIELDS, FORMAT, files=())
+    config = read_config(path, _CONFIG_FIELDS, files=())
     for field, values in (
-        ("judge", ("embedded", JUDGE, EXTERNAL_JUDGE)),
+        ("judge", ("embedded", JUDGE, _EXTERNAL_JUDGE)),
         ("feature_set", FEATURE_SETS),
-        ("regressor", (None, REGRESSOR)),
+        ("regressor", (None, _REGRESSOR)),
     ):
         if config[field] not in values:
             expected = " or ".join("null" if value is None else value for value in values)
             raise InputError(f"{path}: Expected `{field}` to be {expected} but got {config[field]!r}.")
-    if config["regressor"] and REGRESSOR not in config[DIGESTS]:
-        raise InputError(f"{path}: Expected `{DIGESTS}` to list {REGRESSOR!r}. Save the model again.")
+    if config["regressor"] and _REGRESSOR not in config[DIGESTS]:
+        raise InputError(f"{path}: Expected `{DIGESTS}` to list {_REGRESSOR!r}. Save the model again.")
     return config
 
 

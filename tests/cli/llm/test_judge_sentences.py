@@ -1,4 +1,4 @@
-"""`judge-sentences` and `refine` with a chat judge, against a real server on the loopback interface."""
+"""`judge-sentences`, with and without `--refine`, by a chat judge behind a real server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -120,7 +120,15 @@ def test_refine_corrects_reports_and_scores_them_again(
 ) -> None:
     server = start_server(reply)
     out = tmp_path / "refined.jsonl"
-    command = ["refine", f"--input={pairs}", "--judge=chat", "--scorers", "ratescore", f"--output={out}"]
+    command = [
+        "judge-sentences",
+        "--refine",
+        f"--input={pairs}",
+        "--judge=chat",
+        "--scorers",
+        "ratescore",
+        f"--output={out}",
+    ]
     command += ["--shots=0", "--repetitions=1", "--temperature=0"]
     assert main([*command, "--dry-run"]) == 0
     assert "2 requests" in capsys.readouterr().out
@@ -165,7 +173,14 @@ def test_wrong_option_of_refine_prints_one_line(
     message: str,
 ) -> None:
     server = start_server(reply)
-    command = ["refine", f"--input={pairs}", "--scorers", "ratescore", f"--output={tmp_path / 'v.jsonl'}"]
+    command = [
+        "judge-sentences",
+        "--refine",
+        f"--input={pairs}",
+        "--scorers",
+        "ratescore",
+        f"--output={tmp_path / 'v.jsonl'}",
+    ]
     assert main([*command, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not server.requests
@@ -174,21 +189,23 @@ def test_wrong_option_of_refine_prints_one_line(
 def test_unreadable_rows_have_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.csv"
     path.write_bytes(f"id,reference,candidate\na,{REST},{REST}\nb,Caf\xe9.,Clear.\nc,Clear.\n".encode("latin-1"))
-    reasons = ["field 'reference': expected UTF-8 text", "expected as many fields as the header has"]
-    for command in ("judge-sentences", "refine"):
-        out = tmp_path / f"{command}.jsonl"
-        assert main([command, f"--input={path}", f"--output={out}", *(["--scorers", "bleu-1"] * (command == "refine"))])
+    reasons = ["field 'reference': Expected UTF-8 text", "Expected as many fields as the header has"]
+    for options in ([], ["--refine", "--scorers", "bleu-1"]):
+        out = tmp_path / f"{len(options)}.jsonl"
+        assert main(["judge-sentences", f"--input={path}", f"--output={out}", *options])
         read = [row["status"] for row in rows(out)]
-        assert read == ["ok" if command == "judge-sentences" else read[0], *reasons]
-        assert reasons[0] in capsys.readouterr().err or command == "refine"
+        assert read == [read[0] if options else "ok", *reasons]
+        assert reasons[0] in capsys.readouterr().err or options
 
 
-@pytest.mark.parametrize("command", ["judge-sentences", "refine"])
+@pytest.mark.parametrize("options", [[], ["--refine", "--scorers", "bleu-1"]])
 def test_unknown_judge_prints_one_line(
-    command: str, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--scorers", "bleu-1"] * (command == "refine")
-    assert main([command, f"--input={pairs}", "--judge=embeded", f"--output={tmp_path / 'a.jsonl'}", *options]) == 2
+    assert (
+        main(["judge-sentences", f"--input={pairs}", "--judge=embeded", f"--output={tmp_path / 'a.jsonl'}", *options])
+        == 2
+    )
     message = "radreward: --judge: Expected embedded, chat or the folder of a judge but got 'embeded'.\n"
     assert capsys.readouterr().err == message
 

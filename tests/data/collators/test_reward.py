@@ -7,7 +7,7 @@ from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.errors import InputError
 from radreward.prompts import PlainPairTemplate, PromptTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
-from radreward.types import Candidate, FindingWeights, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup, Side
 
 NONE = dict.fromkeys(RadCliQCriteria().tags, 0.0)
 
@@ -20,7 +20,7 @@ def test_collate_has_targets_and_pairs_within_groups_only() -> None:
     batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([_group(0, 2), _group(1, 1, 0)])
     assert batch.targets.group.tolist() == [0, 0, 1, 1, 1]
     assert batch.targets.pairs.tolist() == [[0, 1], [4, 2], [4, 3]]
-    assert torch.equal(batch.targets.quality[:, 1], torch.tensor([0.0, -2, -1, -1, 0]))
+    assert torch.equal(batch.targets.rewards[:, 1], torch.tensor([0.0, -2, -1, -1, 0]))
     assert (batch.ids, batch.num_truncated) == (("a", "a"), 0)
 
 
@@ -28,8 +28,23 @@ def test_collate_has_findings_where_they_are_known() -> None:
     group = _group(0, 1)
     known = group.candidates[0]._replace(findings=FindingWeights(0.5, 0.25))
     batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([group._replace(candidates=(known, *group[2][1:]))])
-    assert torch.equal(batch.targets.findings[0], torch.tensor([0.5, 0.25]))
-    assert batch.targets.findings[1].isnan().all()
+    assert torch.equal(batch.targets.finding_weights[0], torch.tensor([0.5, 0.25]))
+    assert batch.targets.finding_weights[1].isnan().all()
+
+
+def test_collate_has_located_errors_unless_they_are_turned_off() -> None:
+    collator, group = RewardCollator(RadCliQCriteria(), "tiny-bert"), _group(1, 0)
+    located = LocatedError(Side.CANDIDATE, ("Large effusion.",), {"omission": 1.0}, 0.5)
+    known = group.candidates[0]._replace(located_errors=(located,))
+    group = group._replace(candidates=(known, group.candidates[1]))
+    targets = collator.collate([group]).targets.located_errors
+    assert targets is not None
+    assert targets.amounts[:, 1].sum() == 1
+    assert targets.amounts[:, -1].sum() == 0.5
+    assert (targets.candidate[0] >= 0).any()
+    assert (targets.candidate[1] == -1).all()
+    collator.locates_errors = False
+    assert collator.collate([group]).targets.located_errors is None
 
 
 def test_collate_prompt_over_limit_names_group_and_candidate() -> None:

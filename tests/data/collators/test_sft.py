@@ -7,8 +7,8 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.sft import IGNORE_INDEX, CountsOnlyWriter, SFTCollator
 from radreward.data.packing import unpack
 from radreward.errors import InputError
+from radreward.synthesis import synthesize
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
-from radreward.synthesis.pipeline import synthesize
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.types import Candidate, ReportGroup
 
@@ -51,7 +51,7 @@ def test_label_is_the_next_token() -> None:
 def test_unpacked_has_the_same_tokens_and_labels() -> None:
     sft = collator()
     batch = sft.collate(GROUPS)
-    rows, labels = sft.unpacked(batch)
+    rows, labels = batch.unpacked()
     assert len(rows.input_ids) > len(batch.packed.input_ids)
     assert unpack(rows) == unpack(batch.packed)
     assert torch.equal(
@@ -83,10 +83,10 @@ def test_counts_only_writer_answer_is_parsable() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_length": 5}, r"candidate 1: expected at most 5 tokens.*Set a larger max_length"),
+        ({"max_length": 5}, r"candidate 1: Expected at most 5 tokens.*Set a larger max_length"),
         (
             {"max_answer_length": 5},
-            r"candidate 1: expected an answer of at most 5 tokens.*Set a larger max_answer_length",
+            r"candidate 1: Expected an answer of at most 5 tokens.*Set a larger max_answer_length",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver import Chrome
 
 from benchmarks._page_data import fake_results
-from radreward.meta_evaluation.page import write_page
+from radreward.meta_evaluation.page.write_page import write_page
 from tests.meta_evaluation.page.browser import Benchmark, Open
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 
-from radreward.meta_evaluation.page import write_page
+from radreward.meta_evaluation.page.write_page import write_page
 from tests.meta_evaluation.page.browser import Benchmark, Open, choose, column, part, ranked, texts
 
 

@@ -7,7 +7,7 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from radreward.meta_evaluation.page import write_page
+from radreward.meta_evaluation.page.write_page import write_page
 from tests.meta_evaluation.page.browser import Benchmark, Open, choose, column, part, texts
 
 ATTACK = "</script><script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'><!-- \u2028 </style>"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import radreward.meta_evaluation.page as package
-from radreward import pages
 from radreward.errors import InputError
-from radreward.meta_evaluation.page import write_page
-from radreward.pages.json_script import json_for_script
+from radreward.io import pages
+from radreward.io.pages.json_script import json_for_script
+from radreward.meta_evaluation.page.write_page import write_page
 from tests.meta_evaluation.page.browser import Benchmark
 
 FOLDERS = [Path(str(module.__file__)).parent / "js" for module in (package, pages)]
@@ -91,7 +91,7 @@ def test_write_page_contains_every_script(page: Path) -> None:
 
 def test_write_page_other_format_is_rejected(benchmark: Benchmark, tmp_path: Path) -> None:
     results, rows = benchmark
-    with pytest.raises(InputError, match="expected results of format 2 but got 1"):
+    with pytest.raises(InputError, match="Expected results of format 2 but got 1"):
         write_page({**results, "format": 1}, rows, tmp_path / "page.html")
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from torch import Tensor
 
-from radreward.objectives.functional import ranking_losses as functional
+from radreward.objectives.functional import ranking_losses
 
 DOUBLE = torch.float64
 
@@ -39,8 +37,8 @@ def equation_1(difference: list[float], margin: list[float], c: float) -> tuple[
 @given(st.integers(0, 2**31), st.sampled_from([0.0, 0.01, 0.5]))
 def test_mre_losses_match_equation_1(seed: int, c: float) -> None:
     difference, margin = pairs(seed)
-    individual = functional.mre_criterion_loss(difference, margin, c)
-    total = functional.mre_total_loss(difference, margin)
+    individual = ranking_losses.mre_criterion_loss(difference, margin, c)
+    total = ranking_losses.mre_total_loss(difference, margin)
     for p in range(len(margin)):
         expected, expected_total = equation_1(difference[p].tolist(), margin[p].tolist(), c)
         assert individual[p].tolist() == pytest.approx(expected, abs=1e-12)
@@ -51,9 +49,9 @@ def test_mre_losses_known_values() -> None:
     difference = torch.tensor([[0.0, 0.0, 0.0], [3.0, -2.0, 0.005], [1.0, 1.0, -0.51]], dtype=DOUBLE)
     margin = torch.tensor([[2.0, -1.0, 0.0], [2.0, -1.0, 0.0], [2.0, -1.0, 0.0]], dtype=DOUBLE)
     expected = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.5]], dtype=DOUBLE)
-    torch.testing.assert_close(functional.mre_criterion_loss(difference, margin, 0.01), expected)
+    torch.testing.assert_close(ranking_losses.mre_criterion_loss(difference, margin, 0.01), expected)
     torch.testing.assert_close(
-        functional.mre_total_loss(difference, margin), torch.tensor([1.0, 0.0, 0.0], dtype=DOUBLE)
+        ranking_losses.mre_total_loss(difference, margin), torch.tensor([1.0, 0.0, 0.0], dtype=DOUBLE)
     )
 
 
@@ -64,7 +62,7 @@ def test_bradley_terry_matches_log_likelihood(difference: float, preference: int
         expected = math.log1p(math.exp(-preference * lead))
     else:
         expected = (math.log1p(math.exp(-lead)) + math.log1p(math.exp(lead))) / 2
-    loss = functional.bradley_terry(
+    loss = ranking_losses.bradley_terry(
         torch.tensor(difference, dtype=DOUBLE), torch.tensor(preference, dtype=DOUBLE), margin
     )
     assert loss.item() == pytest.approx(expected, abs=1e-9)
@@ -84,7 +82,7 @@ def test_plackett_luce_matches_loop(seed: int, size: int) -> None:
     scores = torch.randn(2 * size, 2, generator=generator, dtype=DOUBLE)
     quality = torch.randint(0, 3, scores.shape, generator=generator).to(DOUBLE)
     group = torch.tensor([7, 3] * size)
-    losses = functional.plackett_luce(scores, quality, group)
+    losses = ranking_losses.plackett_luce(scores, quality, group)
     for row, number in enumerate([3, 7]):
         for column in range(2):
             expected = ranking_by_loop(
@@ -97,7 +95,7 @@ def test_plackett_luce_probabilities_sum_to_one() -> None:
     scores = torch.tensor([[0.3], [-1.2], [2.0], [0.0]], dtype=DOUBLE)
     group = torch.zeros(4, dtype=torch.int64)
     likelihoods = [
-        (-functional.plackett_luce(scores, torch.tensor(ranks, dtype=DOUBLE)[:, None], group)).exp().item()
+        (-ranking_losses.plackett_luce(scores, torch.tensor(ranks, dtype=DOUBLE)[:, None], group)).exp().item()
         for ranks in itertools.permutations(range(4))
     ]
     assert sum(likelihoods) == pytest.approx(1)
@@ -105,33 +103,15 @@ def test_plackett_luce_probabilities_sum_to_one() -> None:
 
 def test_plackett_luce_gradient_pulls_ties_together() -> None:
     scores = torch.tensor([[1.0], [0.0]], dtype=DOUBLE, requires_grad=True)
-    loss = functional.plackett_luce(scores, torch.zeros(2, 1, dtype=DOUBLE), torch.zeros(2, dtype=torch.int64))
+    loss = ranking_losses.plackett_luce(scores, torch.zeros(2, 1, dtype=DOUBLE), torch.zeros(2, dtype=torch.int64))
     (gradient,) = torch.autograd.grad(loss.sum(), scores)
     assert gradient[0] > 0 > gradient[1]
-
-
-@given(st.floats(-25, 60), st.integers(0, 8))
-def test_poisson_nll_matches_scipy(predicted: float, errors: int) -> None:
-    rate = float(np.logaddexp(0, predicted))
-    loss = functional.poisson_nll(torch.tensor(predicted, dtype=DOUBLE), torch.tensor(errors, dtype=DOUBLE))
-    expected = -float(stats.poisson.logpmf(errors, rate)) - math.lgamma(errors + 1)
-    assert loss.item() == pytest.approx(expected, rel=1e-7, abs=1e-7)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_poisson_nll_does_not_underflow(dtype: torch.dtype) -> None:
-    predicted = torch.tensor([-1000.0, -40.0, -29.0, 1000.0], dtype=dtype, requires_grad=True)
-    loss = functional.poisson_nll(predicted, torch.ones(4, dtype=dtype))
-    (gradient,) = torch.autograd.grad(loss.sum(), predicted)
-    assert bool(loss.isfinite().all())
-    assert bool(gradient.isfinite().all())
-    assert loss[0].item() == 1000
 
 
 @given(st.integers(0, 2**31))
 def test_pairwise_order_labels_f1_equals_fraction_of_correct_order(seed: int) -> None:
     difference, margin = pairs(seed, pairs=11, criteria=1)
-    predicted, actual = functional.pairwise_order_labels(difference, margin)
+    predicted, actual = ranking_losses.pairwise_order_labels(difference, margin)
     true_positives, false_positives, false_negatives = (
         (a & b).sum().item() for a, b in ((predicted, actual), (predicted, ~actual), (~predicted, actual))
     )
@@ -151,10 +131,9 @@ def test_gradients_match_finite_differences(seed: int) -> None:
     difference.requires_grad_()
     group = torch.tensor([0, 1, 0, 1])
     for function in (
-        lambda x: functional.mre_criterion_loss(x, margin),
-        lambda x: functional.mre_total_loss(x, margin),
-        lambda x: functional.bradley_terry(x, margin.sign(), margin),
-        lambda x: functional.plackett_luce(x, margin, group),
-        lambda x: functional.poisson_nll(x, margin.abs()),
+        lambda x: ranking_losses.mre_criterion_loss(x, margin),
+        lambda x: ranking_losses.mre_total_loss(x, margin),
+        lambda x: ranking_losses.bradley_terry(x, margin.sign(), margin),
+        lambda x: ranking_losses.plackett_luce(x, margin, group),
     ):
         assert torch.autograd.gradcheck(function, (difference,))

@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.llm.messages import Message
 from radreward.prompts.tags import wrap_in_tags
-from radreward.synthesis.llm.prompts import (
-    analysis_messages,
-    injection_messages,
-    reasoning_messages,
-    tier_messages,
+from radreward.synthesis.llm.tasks import (
+    ErrorAnalysisTask,
+    ErrorInjection,
+    GenerationTask,
+    ReasoningTask,
+    TieredCandidates,
 )
-from radreward.synthesis.tiers import severity_tiers
+from radreward.types import Candidate, ReportGroup
 
 ALL = [
     RadCliQCriteria(),
@@ -24,16 +26,20 @@ ALL = [
 ]
 
 
+def messages_of(task: GenerationTask, errors: dict[str, float] | None = None) -> list[tuple[Message, ...]]:
+    group = ReportGroup("a", "Clear lungs.", (Candidate("Edema.", errors),))
+    return [request.messages for request in task.build_requests(group)]
+
+
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: str(criteria.name))
 def test_prompts_list_every_criterion(criteria: Criteria) -> None:
     none = dict.fromkeys(criteria.tags, 0.0)
     for messages in (
-        tier_messages(criteria, "Clear lungs.", severity_tiers(criteria)[0]),
-        injection_messages(criteria, "Clear lungs.", none | {criteria.tags[0]: 1.0}, subtle=True),
-        injection_messages(criteria, "Clear lungs.", none),
-        analysis_messages(criteria, "Clear lungs.", "Edema."),
-        reasoning_messages(criteria, "Clear lungs.", "Edema."),
-        reasoning_messages(criteria, "Clear lungs.", "Edema.", none),
+        *messages_of(TieredCandidates(criteria)),
+        *messages_of(ErrorInjection(criteria, 12)),
+        *messages_of(ErrorAnalysisTask(criteria)),
+        *messages_of(ReasoningTask(criteria)),
+        *messages_of(ReasoningTask(criteria), none),
     ):
         assert [message.role for message in messages] == ["system", "user"]
         for criterion in criteria.criteria:
@@ -42,13 +48,14 @@ def test_prompts_list_every_criterion(criteria: Criteria) -> None:
 
 
 def test_prompts_state_required_errors() -> None:
-    required = dict.fromkeys(RadCliQCriteria().tags, 0.0) | {"omission": 2.0}
-    assert "exactly these errors: omission: 2." in injection_messages(RadCliQCriteria(), "A.", required)[1].content
-    assert "omission: 2" in reasoning_messages(RadCliQCriteria(), "A.", "B.", required)[1].content
-    assert (
-        "without errors"
-        in injection_messages(RadCliQCriteria(), "A.", dict.fromkeys(RadCliQCriteria().tags, 0.0))[1].content
-    )
+    criteria = RadCliQCriteria()
+    group = ReportGroup("a", "Clear lungs.", ())
+    for request in ErrorInjection(criteria, 40).build_requests(group):
+        required = {tag: count for tag, count in (request.required_errors or {}).items() if count}
+        stated = ", ".join(f"{tag}: {count:g}" for tag, count in required.items())
+        assert (f"exactly these errors: {stated}." if stated else "without errors") in request.messages[1].content
+    errors = dict.fromkeys(criteria.tags, 0.0) | {"omission": 2.0}
+    assert "omission: 2" in messages_of(ReasoningTask(criteria), errors)[0][1].content
 
 
 @given(st.text(st.sampled_from("<>/reference-2 \n"), max_size=60))

@@ -10,7 +10,7 @@ import pytest
 
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.synthesis.llm import read_review_sheet, write_agreements, write_review_sheet
+from radreward.synthesis.llm.review_sheet import read_review_sheet, write_agreements, write_review_sheet
 
 TAGS = RadCliQCriteria().tags
 

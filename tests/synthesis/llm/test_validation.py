@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.synthesis import synthesize
-from radreward.synthesis.llm import CHECK_LEVELS, check_reported_errors
 from radreward.synthesis.llm.parser import ReportedError
+from radreward.synthesis.llm.validation import CHECK_LEVELS, check_reported_errors
 
 NONE = dict.fromkeys(RadCliQCriteria().tags, 0)
 SMALL, NO_EDEMA = "There is a small left pleural effusion.", "There is no pulmonary edema."

@@ -2,13 +2,12 @@ from collections import Counter
 from random import Random
 
 from radreward.criteria import MRScoreCriteria
+from radreward.synthesis.candidate_writer import Reference
 from radreward.synthesis.candidates import (
     CandidateDraft,
     add_language_errors,
-    draft_candidate,
     judge_draft,
     random_report_source,
-    similar_report_source,
 )
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
@@ -20,6 +19,7 @@ from radreward.synthesis.perturbations.language_errors import (
     replace_history,
 )
 from radreward.synthesis.report_styles import ReportStyle, sample_style
+from radreward.synthesis.tier_writer import draft_candidate
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import parse_report
 
@@ -37,9 +37,7 @@ def test_mrscore_errors_agree_with_parsed_texts() -> None:
     observed_tags: Counter[str] = Counter()
     for seed in range(300):
         rng, reference = Random(seed), _reference(seed)
-        entry = draft_candidate(
-            reference, seed % 3, random_report, similar_report_source(reference, sample_style), sample_style, rng
-        )
+        entry = draft_candidate(Reference.among_generated(reference, sample_style), seed % 3, rng)
         if (changed := replace_history(entry.report, rng)) is not None and rng.random() < 0.5:
             entry = entry._replace(report=changed)
         if entry.report.has_headings or len({sentence.section for sentence in entry.report.sentences}) == 1:

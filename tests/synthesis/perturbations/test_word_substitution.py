@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from radreward.data.readers.openi import read_openi
+from experiments.openi.studies import read_openi
 from radreward.synthesis.error_counting import count_errors
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase, reorder

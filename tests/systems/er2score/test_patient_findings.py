@@ -12,15 +12,15 @@ from radreward.types import Side
 
 TOKENIZER = SegmentTokenizer(load_tokenizer("embedded"))
 REPORTS: dict[Side, str] = {
-    "candidate": "Cardiomegaly. Scoliosis.",
-    "reference": "Pulmonary edema. Aortic calcification. No effusion.",
+    Side.CANDIDATE: "Cardiomegaly. Scoliosis.",
+    Side.REFERENCE: "Pulmonary edema. Aortic calcification. No effusion.",
 }
 HEART_FAILURE = PatientContext(50, "History of heart failure.")
 
 
 def _evidence(rows: dict[str, tuple[float, float, float]], side: Side) -> TokenEvidence:
     """Return evidence of one criterion, matched and wrong weight at the first token of each word that is given."""
-    text, root = REPORTS[side], side == "reference"
+    text, root = REPORTS[side], side is Side.REFERENCE
     offsets = TOKENIZER.offsets(text)
     first = TOKENIZER.num_prefix_tokens if root else 0
     values = torch.zeros(first + len(offsets) + 1, 3)
@@ -34,8 +34,8 @@ def _findings(
     context: PatientContext, edema: tuple[float, float, float], aorta: tuple[float, float, float]
 ) -> list[float]:
     evidence: dict[Side, TokenEvidence] = {
-        "candidate": _evidence({"Cardiomegaly": (0.9, 0.0, 0.5)}, "candidate"),
-        "reference": _evidence({"Pulmonary": edema, "Aortic": aorta}, "reference"),
+        Side.CANDIDATE: _evidence({"Cardiomegaly": (0.9, 0.0, 0.5)}, Side.CANDIDATE),
+        Side.REFERENCE: _evidence({"Pulmonary": edema, "Aortic": aorta}, Side.REFERENCE),
     }
     return findings_for_patient(REPORTS, evidence, context, 1, TOKENIZER).tolist()
 

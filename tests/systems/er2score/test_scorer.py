@@ -11,7 +11,7 @@ import torch
 import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.models import Backbone, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.models.precision import check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
@@ -31,7 +31,7 @@ def _computes_bf16() -> bool:
 
 def _artifact(max_length: int = 200) -> RewardModelArtifact:
     torch.manual_seed(0)
-    model = RewardModel(Backbone("tiny-bert"), RadCliQCriteria())
+    model = PooledRewardModel(Backbone("tiny-bert"), RadCliQCriteria())
     for name, value in model.named_parameters():
         if "lora_B" in name or "head.out.weight" in name:
             torch.nn.init.normal_(value, std=0.3)
@@ -44,7 +44,7 @@ def test_scores_do_not_depend_on_batch_or_packing() -> None:
     alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
     torch.testing.assert_close(batched.total, alone, rtol=1e-5, atol=1e-5)
     assert batched.sub_scores is not None
-    torch.testing.assert_close(batched.total, RadCliQCriteria().total_quality(batched.sub_scores))
+    torch.testing.assert_close(batched.total, RadCliQCriteria().total(batched.sub_scores))
     assert batched.total.std() > 1e-3
 
 

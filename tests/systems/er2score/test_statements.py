@@ -1,4 +1,4 @@
-"""Statements with the errors that a model with evidence pooling finds in them."""
+"""Statements with the errors that an evidence model finds in them."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
-from radreward.models import Backbone, Calibration, RewardModel, RewardModelArtifact
+from radreward.models import Backbone, Calibration, EvidenceRewardModel, PooledRewardModel, RewardModelArtifact
 from radreward.models.evidence import TokenEvidence
 from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.prompt import InstructionTemplate
@@ -17,6 +17,7 @@ from radreward.systems.er2score.scorer import RewardModelScorer
 from radreward.systems.er2score.statements import MIN_ERRORS, StatementEvidence, locate_errors
 from radreward.text.normalization import normalize_report
 from radreward.text.sentence_splitter import sentence_spans
+from radreward.types import Side
 
 CRITERIA = RadCliQSignificanceCriteria()
 LINE = [(-100.0, 400.0), (0.0, 0.0)]
@@ -24,8 +25,8 @@ LINE = [(-100.0, 400.0), (0.0, 0.0)]
 
 def _artifact() -> RewardModelArtifact:
     torch.manual_seed(0)
-    model = RewardModel(Backbone("tiny-bert"), CRITERIA, "evidence", predicts_findings=True)
-    torch.nn.init.zeros_(model.pooling.candidate_evidence.bias)  # type: ignore[union-attr, arg-type]
+    model = EvidenceRewardModel(Backbone("tiny-bert"), CRITERIA, predicts_findings=True)
+    torch.nn.init.zeros_(model.evidence.candidate_evidence.bias)
     return RewardModelArtifact(model, PlainPairTemplate(), 400, Calibration([LINE] * 12))
 
 
@@ -40,7 +41,7 @@ def test_statements_are_those_of_the_reports_and_share_all_errors(reference: str
         assert scores.status[0] not in ("ok", "truncated")
         return
     texts = {side: normalize_report(text) for side, text in
-             (("candidate", f"{candidate} Effusion."), ("reference", f"No effusion. {reference}"))}  # fmt: skip
+             ((Side.CANDIDATE, f"{candidate} Effusion."), (Side.REFERENCE, f"No effusion. {reference}"))}  # fmt: skip
     for side, text in texts.items():
         own = [entry for entry in scores.evidence[0] if entry.side == side]
         assert [(entry.start, entry.end) for entry in own] == sentence_spans(text)
@@ -82,17 +83,17 @@ def test_counterparts_of_normal_statements_are_those_on_the_same_findings() -> N
 
 def test_errors_go_to_the_statement_of_their_tokens() -> None:
     tokenizer = SegmentTokenizer(load_tokenizer("tiny-bert"))  # a token per character
-    reports = {"candidate": "Ab. Cd.", "reference": "Ef."}
+    reports = {Side.CANDIDATE: "Ab. Cd.", Side.REFERENCE: "Ef."}
     values = torch.zeros(8, 2)  # 7 characters, then the end of the segment
     values[5, 0], values[6, 0], values[0, 0], values[7, 1] = 1.0, 2.0, 1.0, 4.0
     candidate = TokenEvidence(values, torch.tensor([1, 1, 1, 0, 2, 2, 2, 4]), torch.ones(8).bool())
     reference = TokenEvidence(torch.zeros(5, 2), torch.tensor([0, 4, 5, 6, 0]), torch.ones(5).bool())
-    evidence = {"candidate": candidate, "reference": reference}
-    found = locate_errors(reports, evidence, {"omission": 2.0, "tone": 1.0}, tokenizer)  # type: ignore[arg-type]
+    evidence = {Side.CANDIDATE: candidate, Side.REFERENCE: reference}
+    found = locate_errors(reports, evidence, {"omission": 2.0, "tone": 1.0}, tokenizer)
     assert found == (
-        StatementEvidence("candidate", "Ab.", 0, 3, {"omission": 0.5}, "Ef."),
-        StatementEvidence("candidate", "Cd.", 4, 7, {"omission": 1.5}, "Ef."),  # the end's evidence belongs to none
-        StatementEvidence("reference", "Ef.", 0, 3, {}, "Cd."),
+        StatementEvidence(Side.CANDIDATE, "Ab.", 0, 3, {"omission": 0.5}, "Ef."),
+        StatementEvidence(Side.CANDIDATE, "Cd.", 4, 7, {"omission": 1.5}, "Ef."),  # the end's evidence belongs to none
+        StatementEvidence(Side.REFERENCE, "Ef.", 0, 3, {}, "Cd."),
     )
 
 
@@ -109,9 +110,9 @@ def test_truncated_report_has_statements_up_to_its_last_token() -> None:
     [
         replace(_artifact(), calibration=None),
         replace(_artifact(), template=InstructionTemplate(), max_length=4000),
-        replace(_artifact(), model=RewardModel(Backbone("tiny-bert"), CRITERIA)),
+        replace(_artifact(), model=PooledRewardModel(Backbone("tiny-bert"), CRITERIA)),
     ],
-    ids=["no calibration", "instruction", "matching"],
+    ids=["no calibration", "instruction", "pooled"],
 )
 def test_other_models_have_no_evidence(artifact: RewardModelArtifact) -> None:
     scorer = RewardModelScorer(artifact)

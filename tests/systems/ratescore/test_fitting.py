@@ -13,8 +13,7 @@ from torch import Tensor
 
 from radreward.errors import InputError
 from radreward.systems.ratescore import AffinityMatrix, PackedEntities, match_entities
-from radreward.systems.ratescore.fitting.bootstrap import bootstrap_affinity
-from radreward.systems.ratescore.fitting.cross_validation import cross_validate_affinity
+from radreward.systems.ratescore.fitting.fit_evaluation import bootstrap_affinity, cross_validate_affinity
 from radreward.systems.ratescore.fitting.optimizers import (
     AffinityOptimizer,
     FitResult,
@@ -41,7 +40,7 @@ def planted(pairs: int = 900, noise: float = 0.0, seed: int = 0) -> tuple[RatedM
 
 
 def tau_of(weights: AffinityMatrix, rated: RatedMatches) -> float:
-    return tau_b_or_worst(weights.score(rated.sums).detach(), rated.quality)
+    return tau_b_or_worst(weights.score(rated.sums).detach(), rated.targets)
 
 
 START = AffinityMatrix.from_preset("long")
@@ -120,7 +119,7 @@ def test_splits_keep_references_together() -> None:
     rated, _ = planted(300)
     first, second = rated.split(0.2, 5)
     assert not set(first.group.tolist()) & set(second.group.tolist())
-    assert len(first.quality) + len(second.quality) == 300
+    assert len(first.targets) + len(second.targets) == 300
     assert len(torch.unique(second.group)) == 20
 
 
@@ -190,7 +189,7 @@ def test_tau_equals_scipy_and_is_worst_for_constants() -> None:
 def test_pairs_without_entities_are_dropped() -> None:
     rated, _ = planted(60)
     rated.sums.counts[:20], rated.sums.cosine_sums[:20] = 0, 0
-    rated.quality[:20] = math.nan
+    rated.targets[:20] = math.nan
     expected = GradientOptimizer(max_steps=5).fit(START, rated.select(torch.arange(20, 60))).affinity
     assert GradientOptimizer(max_steps=5).fit(START, rated).affinity.to_dict() == expected.to_dict()
 
@@ -198,7 +197,7 @@ def test_pairs_without_entities_are_dropped() -> None:
 def test_unusable_pairs_are_rejected() -> None:
     rated, _ = planted(30)
     with pytest.raises(InputError, match="30 pairs 30 have entities on both sides and 1 different values"):
-        GradientOptimizer().fit(START, rated._replace(quality=torch.ones(30)))
+        GradientOptimizer().fit(START, rated._replace(targets=torch.ones(30)))
     rated.sums.counts[:], rated.sums.cosine_sums[:] = 0, 0
     with pytest.raises(InputError, match="30 pairs 0 have entities"):
         TPEOptimizer(2).fit(START, rated)

@@ -33,9 +33,10 @@ from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.affinity_matrix import CELL_NAMES
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.fitting.fit_evaluation import rank_agreement
 from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, TPEOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import concat_rated
-from radreward.systems.ratescore.module import AffinityModule, rank_agreement
+from radreward.systems.ratescore.module import AffinityModule
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.types import Candidate, ReportGroup
 
@@ -169,7 +170,7 @@ def test_killed_and_resumed_run_equals_uninterrupted_run(
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert not (tmp_path / "run" / "metrics.json").exists()
-    assert main([*arguments, "--ckpt_path=last"]) == 0
+    assert main([*arguments, "--ckpt-path=last"]) == 0
     for file in ("metrics.json", "affinity.json"):
         expected, again = (json.loads((run / file).read_text()) for run in (finished[0], tmp_path / "run"))
         assert dict(figures(again)) == dict(figures(expected))
@@ -225,7 +226,7 @@ def test_ratings_of_radiologists_are_fitted(suffix: str, tmp_path: Path) -> None
     )
     training.data.setup("fit")
     batches = [*training.data.train_dataloader(), *training.data.val_dataloader()]
-    assert sorted(torch.cat([batch.quality for batch in batches]).tolist()) == sorted(row["rating"] for row in rows)
+    assert sorted(torch.cat([batch.targets for batch in batches]).tolist()) == sorted(row["rating"] for row in rows)
     if suffix == ".jsonl":
         result = training.fit()
         assert result["total"]["tau_b"] is not None
@@ -236,10 +237,10 @@ def test_ratings_of_radiologists_are_fitted(suffix: str, tmp_path: Path) -> None
     ("changed", "message"),
     [
         ({"rating": None}, r"row 2: no value for criterion 'rating' of rating"),
-        ({"rating": math.nan}, r"row 2: field 'rating': expected a finite number >= 0 but got nan"),
-        ({"rating": "good"}, r"row 2: field 'rating': expected a number but got 'good'"),
-        ({"rating": -1}, r"row 2: .*expected a finite number >= 0 .*-1"),
-        ({"candidate": " "}, r"row 2: field 'candidate': expected a text that is not empty"),
+        ({"rating": math.nan}, r"row 2: field 'rating': Expected a finite number >= 0 but got nan"),
+        ({"rating": "good"}, r"row 2: field 'rating': Expected a number but got 'good'"),
+        ({"rating": -1}, r"row 2: .*Expected a finite number >= 0 .*-1"),
+        ({"candidate": " "}, r"row 2: field 'candidate': Expected a text that is not empty"),
     ],
 )
 def test_invalid_rating_is_rejected_with_its_row(changed: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_file_without_ratings_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        ([{**row, "rating": 3} for row in RATED], [], "Expected pairs of different quality .* 1 different values"),
+        ([{**row, "rating": 3} for row in RATED], [], "Expected pairs with different targets .* 1 different values"),
         ([{**row, "candidate": "Thank you."} for row in RATED], [], ".* 0 have entities on both sides and 0 different"),
         (RATED, ["model.n_folds=20"], r"Expected at least 20 references for 20 folds but got \d+"),
     ],
@@ -317,14 +318,14 @@ def test_candidate_without_errors_is_rejected() -> None:
             collator.length(group)
 
 
-def test_quality_is_the_weighted_total() -> None:
+def test_targets_are_the_weighted_total() -> None:
     group = ReportGroup(
         "first",
         "Small effusion.",
         tuple(Candidate(text, {"tone": number, "length": 1}) for number, text in enumerate(["No effusion.", "Mass."])),
     )
     batch = EntityMatchCollator(CRITERIA).collate([group, group])
-    assert batch.quality.tolist() == [-1.0, -2.0, -1.0, -2.0]
+    assert batch.targets.tolist() == [-1.0, -2.0, -1.0, -2.0]
     assert batch.group.tolist() == [0, 0, 1, 1]
     assert batch.matches.num_pairs == 4
     assert batch.ids == ("first", "first")

@@ -5,7 +5,7 @@ import torch
 
 from radreward.systems.ratescore.quality import embed_findings
 from radreward.systems.ratescore.scorer import RaTEScore
-from radreward.text.finding_agreement import known_agreement
+from radreward.text.facts import known_agreement
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import phrase_weight
 

@@ -55,14 +55,14 @@ def sentence(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": None}, "field 'id': expected a text"),
-        ({"reference": 3}, "field 'reference': expected a list of sentences but got 3"),
-        ({"reference": [sentence(score=2)]}, "field 'reference': field 'score': expected a number from -1 to 1"),
+        ({"id": None}, "field 'id': Expected a text"),
+        ({"reference": 3}, "field 'reference': Expected a list of sentences but got 3"),
+        ({"reference": [sentence(score=2)]}, "field 'reference': field 'score': Expected a number from -1 to 1"),
         ({"reference": [sentence(match=["B"])]}, "field 'reference': sentence 'a' matches 'B', which the other report"),
-        ({"reference": [sentence(match="A")]}, "field 'match': expected a list of ids but got 'A'"),
-        ({"reference": [sentence(sentence=" ")]}, "field 'sentence': expected a text that is not empty"),
-        ({"reference": [sentence(probabilities=[1])]}, "field 'probabilities': expected 4 numbers but got"),
-        ({"overall": 7}, "field 'overall': expected a number from 0 to 5 but got 7"),
+        ({"reference": [sentence(match="A")]}, "field 'match': Expected a list of ids but got 'A'"),
+        ({"reference": [sentence(sentence=" ")]}, "field 'sentence': Expected a text that is not empty"),
+        ({"reference": [sentence(probabilities=[1])]}, "field 'probabilities': Expected 4 numbers but got"),
+        ({"overall": 7}, "field 'overall': Expected a number from 0 to 5 but got 7"),
     ],
 )
 def test_invalid_row_is_named_with_its_field(change: dict[str, Any], message: str, tmp_path: Path) -> None:

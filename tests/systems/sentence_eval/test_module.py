@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from experiments.sentence_eval.relation_generator import generate_sentence_relations
 from radreward.cli import build
 from radreward.data.relation_io import SentenceRelations, write_relations
 from radreward.errors import InputError
-from radreward.synthesis.relation_generator import generate_sentence_relations
 from radreward.systems.sentence_eval.judges import RelationJudge
 from radreward.systems.sentence_eval.module import RelationModule, relation_metrics
 
@@ -79,17 +79,17 @@ def test_fit_resumed_run_equals_uninterrupted_run(config: Path, monkeypatch: pyt
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def test_validate_setup_accepts_the_shipped_config_and_rejects_other_data(config: Path, tmp_path: Path) -> None:
+def test_exporter_accepts_the_shipped_config_and_rejects_other_data(config: Path, tmp_path: Path) -> None:
     shipped = build(
         ROOT / "experiments" / "sentence_eval" / "judge.yaml",
         "--model.backbone.name=tiny-bert",
         f"--data.relations={tmp_path / 'train.jsonl'}",
         f"--run-dir={tmp_path / 'run'}",
     )
-    shipped.module.validate_setup(shipped.data)
+    shipped.module.exporter.check(shipped.module, shipped.data)
     reward = build(ROOT / "experiments" / "er2score" / "embedded.yaml", "--model.backbone.name=tiny-bert")
     with pytest.raises(InputError, match="Expected RelationDataModule for relations"):
-        shipped.module.validate_setup(reward.data)
+        shipped.module.exporter.check(shipped.module, reward.data)
 
 
 def test_relation_metrics_follow_the_confusion_matrix() -> None:

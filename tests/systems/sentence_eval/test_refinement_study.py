@@ -94,7 +94,7 @@ def test_refinement_study_correct_judge_raises_every_metric() -> None:
     assert (judge.scorer, recall.scorer, error.scorer) == (JUDGE_ROW, "recall", "error")
     assert (judge.after, recall.after, error.after) == (5.0, 1.0, 0.0)
     assert recall.before == pytest.approx(np.mean([3 / 4, 0, 1 / 3, 1]))
-    assert recall.difference == pytest.approx((recall.after or 0) - (recall.before or 0))
+    assert recall.difference == pytest.approx(recall.after - recall.before)
     assert [row.fraction_improved for row in (judge, recall, error)] == [0.75, 0.75, 0.75]
     assert [row.num_pairs for row in (judge, recall, error)] == [4, 4, 4]
 
@@ -114,7 +114,7 @@ def test_refinement_study_failed_pairs_keep_their_positions() -> None:
         "ok",
         "empty reference",
         "not judged: no answer: busy",
-        "expected UTF-8 text as candidate",
+        "Expected UTF-8 text as candidate",
     ]
     assert [sorted(entry.scores) for entry in results] == [["error", "judge", "recall"], [], [], []]
     assert [row.num_pairs for row in score_changes([entry.scores for entry in results], SCORERS)] == [1, 1, 1]
@@ -135,14 +135,14 @@ def test_score_changes_interval_equals_a_loop() -> None:
 def test_write_score_changes_writes_three_formats(tmp_path: Path) -> None:
     results = run_refinement_study(REFERENCES, CANDIDATES, ExactJudge(), RuleRefiner(), SCORERS)
     rows = [*score_changes([entry.scores for entry in results], SCORERS), score_changes([], {"none": WordRecall()})[1]]
-    files = write_score_changes(rows, tmp_path / "table")
-    with files.csv.open(newline="") as file:
+    csv_file, markdown, latex = write_score_changes(rows, tmp_path / "table")
+    with csv_file.open(newline="") as file:
         entries = list(csv.DictReader(file))
     assert [entry["scorer"] for entry in entries] == ["judge", "recall", "error", "none"]
     assert float(entries[1]["after"]) == 1.0
     assert entries[3]["before"] == ""
-    assert "| recall | 4 | 0.521 | 1.000 | +0.479 |" in files.markdown.read_text()
-    assert r"recall & 4 & 0.521 & 1.000 & +0.479" in files.latex.read_text()
+    assert "| recall | 4 | 0.521 | 1.000 | +0.479 |" in markdown.read_text()
+    assert r"recall & 4 & 0.521 & 1.000 & +0.479" in latex.read_text()
     console = Console(width=100, record=True, quiet=True)
     console.print(score_change_table(rows))
     (tmp_path / "file").touch()

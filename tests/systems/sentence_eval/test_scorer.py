@@ -57,11 +57,11 @@ def test_score_any_input_has_a_status_in_its_row(scorer: SentenceScorer) -> None
         "empty candidate",
         f"{STATUS_NO_REPORT} in the candidate",
         "missing candidate",
-        "expected a text as candidate but got int",
+        "Expected a text as candidate but got int",
         "missing candidate",
         "ok",
         *(f"{STATUS_NO_REPORT} in the candidate",) * 2,
-        "expected UTF-8 text as candidate",
+        "Expected UTF-8 text as candidate",
     )
     assert [bool(is_finite) for is_finite in scores.total.isfinite()] == [status == "ok" for status in scores.status]
     assert scorer.score(["..."], [REFERENCE]).status == (f"{STATUS_NO_REPORT} in the reference",)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         ErrorSummary,
         summarize_explanations,
         summarize_files,
-        summarize_scores,
     )
     from radreward.systems.green.summary.summary_files import write_summary
 
@@ -25,7 +24,6 @@ __all__ = [
     "read_explanations",
     "summarize_explanations",
     "summarize_files",
-    "summarize_scores",
     "write_summary",
 ]
 

@@ -13,7 +13,7 @@ from radreward.systems.green.summary.summary import ErrorSummary, SystemSummary
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_STATUS_REASONS = 5
+_MAX_STATUS_REASONS = 5
 """Listed reasons of missing scores; the JSON file has all."""
 
 METHOD_NOTE = (
@@ -24,7 +24,7 @@ METHOD_NOTE = (
 )
 
 
-class CategorySection(NamedTuple):
+class _CategorySection(NamedTuple):
     """Categories of one clinical significance."""
 
     title: str
@@ -50,7 +50,7 @@ def tag_label(tag: str) -> str:
     return tag.replace("_", " ")
 
 
-def category_sections(summary: ErrorSummary) -> list[CategorySection]:
+def category_sections(summary: ErrorSummary) -> list[_CategorySection]:
     """Return the significant categories and, if the model separates them, the insignificant ones."""
     rows = list(zip(*(system.categories for system in summary.systems), strict=True))
     is_separated = any(not row[0].significant for row in rows)
@@ -59,7 +59,7 @@ def category_sections(summary: ErrorSummary) -> list[CategorySection]:
         False: "Clinically insignificant errors",
     }
     sections = [
-        CategorySection(title, tuple(row for row in rows if row[0].significant == significant))
+        _CategorySection(title, tuple(row for row in rows if row[0].significant == significant))
         for significant, title in titles.items()
     ]
     return [section for section in sections if section.rows]
@@ -70,7 +70,7 @@ def statistics_frame(summary: ErrorSummary) -> pd.DataFrame:
     rows = [
         [
             system_label(system),
-            mean_std_text(system.statistics.score, digits=3),
+            _mean_std_text(system.statistics.score, digits=3),
             system.statistics.score.n,
             system.statistics.num_reports - system.statistics.score.n,
         ]
@@ -79,7 +79,7 @@ def statistics_frame(summary: ErrorSummary) -> pd.DataFrame:
     return text_frame(["", f"{summary.score_name} (mean ± SD)", "n", "without a score"], rows)
 
 
-def category_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFrame:
+def category_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataFrame:
     """Return the table of a section: accuracy, errors per report and n of each system, one row per category."""
     columns = [""]
     for system in summary.systems:
@@ -89,13 +89,13 @@ def category_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFr
     for row in section.rows:
         cells: list[object] = [tag_label(row[0].tag)]
         for category in row:
-            cells += [format_number(category.accuracy), mean_std_text(category.errors_per_report)]
+            cells += [format_number(category.accuracy), _mean_std_text(category.errors_per_report)]
             cells.append(category.num_readable)
         rows.append(cells)
     return text_frame(columns, rows)
 
 
-def accuracy_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFrame:
+def accuracy_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataFrame:
     """Return the table of accuracies, one column per system, for narrow screens."""
     names = [system_label(system) for system in summary.systems] if len(summary.systems) > 1 else [""]
     rows = [
@@ -108,10 +108,10 @@ def accuracy_frame(summary: ErrorSummary, section: CategorySection) -> pd.DataFr
     return text_frame(["accuracy", *names], rows)
 
 
-def mean_std_text(value: MeanOverReports, digits: int = 2) -> str:
+def _mean_std_text(value: MeanOverReports, digits: int = 2) -> str:
     """Return a mean with its standard deviation.
 
-    >>> mean_std_text(MeanOverReports(2, 0.5, 0.25)), mean_std_text(MeanOverReports(0, None, None))
+    >>> _mean_std_text(MeanOverReports(2, 0.5, 0.25)), _mean_std_text(MeanOverReports(0, None, None))
     ('0.50 ± 0.25', '–')
     """
     return "–" if value.mean is None else f"{format_number(value.mean, digits)} ± {format_number(value.std, digits)}"
@@ -149,9 +149,9 @@ def footnotes(summary: ErrorSummary) -> list[str]:
         reasons = list(statistics.unscored_reasons.items())
         notes += [
             f"{prefix}{report_count_text(count)} without a score: {reason}"
-            for reason, count in reasons[:MAX_STATUS_REASONS]
+            for reason, count in reasons[:_MAX_STATUS_REASONS]
         ]
-        if others := reasons[MAX_STATUS_REASONS:]:
+        if others := reasons[_MAX_STATUS_REASONS:]:
             rest = sum(count for _, count in others)
             notes.append(f"{prefix}{report_count_text(rest)} without a score for {len(others)} other reasons")
         if statistics.num_truncated:

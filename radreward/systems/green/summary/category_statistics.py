@@ -16,7 +16,8 @@ from radreward.systems.green.summary.clusters import ErrorCluster
 from radreward.systems.green.summary.explanations import INSIGNIFICANT_PREFIX, ReportExplanation
 
 
-class MeanOverReports(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MeanOverReports:
     """A mean over reports."""
 
     n: int
@@ -66,7 +67,8 @@ class CategorySummary:
         return len(self.descriptions)
 
 
-class ScoreStatistics(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ScoreStatistics:
     """Scores of the reports of one system."""
 
     num_reports: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_CLUSTERS = 10
+_MAX_CLUSTERS = 10
 QUOTES_PER_CLUSTER = 3
 
 
-class Quote(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Quote:
     """A distinct sentence of the answers."""
 
     sentence: str
@@ -26,7 +27,8 @@ class Quote(NamedTuple):
     """First report with this sentence."""
 
 
-class ErrorCluster(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ErrorCluster:
     """Similar errors."""
 
     size: int
@@ -90,7 +92,7 @@ def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
     from threadpoolctl import threadpool_limits
 
     best, highest = np.zeros(len(points), dtype=np.int64), -np.inf
-    for k in range(2, min(MAX_CLUSTERS, int(weights.sum()) - 1, len(points)) + 1):
+    for k in range(2, min(_MAX_CLUSTERS, int(weights.sum()) - 1, len(points)) + 1):
         with warnings.catch_warnings(), threadpool_limits(1):  # more threads are slower on so few points
             # Distinct sentences may have equal embeddings: there are fewer clusters, and this k is skipped.
             warnings.simplefilter("ignore", ConvergenceWarning)

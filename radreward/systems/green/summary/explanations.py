@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.errors import InputError
-from radreward.generative.explanation import Explanation
 from radreward.io.tables import is_valid_utf8
-from radreward.io.validated_rows import RowError, number_field, optional_text_field, read_validated_rows, text_field
+from radreward.io.validated_rows import (
+    RowError,
+    number_field,
+    optional_text_field,
+    parse_json_cell,
+    read_validated_rows,
+    text_field,
+)
 from radreward.prompts.parsing import MAX_COUNT
 from radreward.scorers.base import SCORED_STATUSES
+from radreward.scorers.explanation import Explanation
 from radreward.types import Scores
 
-REQUIRED_COLUMNS = ("id", "total", "evidence", "status")
+_REQUIRED_COLUMNS = ("id", "total", "evidence", "status")
 INSIGNIFICANT_PREFIX = "insignificant_"
 """Prefix of insignificant categories in `Explanation.errors`."""
-MAX_SCORE = 1e9
+_MAX_SCORE = 1e9
 
 
 class ReportExplanation(NamedTuple):
@@ -38,7 +44,12 @@ class ReportExplanation(NamedTuple):
 def explanations_from_scores(
     scores: Scores, ids: Sequence[str], systems: Sequence[str | None] | None = None
 ) -> list[ReportExplanation]:
-    """Return the explained scores of n reports.
+    """Return the explained scores of n reports, of a scorer that returns explanations such as GREEN or RadReason.
+
+    Args:
+        scores: Scores of n candidates.
+        ids: n ids.
+        systems: Report generator of each candidate.
 
     Raises:
         ValueError: If there are not n ids or systems, or the scorer returns no explanations.
@@ -99,19 +110,19 @@ def check_categories(explanations: Sequence[ReportExplanation], locate: Callable
 
 
 def _parse_row(values: Mapping[str, Any], system: str | None) -> ReportExplanation:
-    if missing := [name for name in REQUIRED_COLUMNS if name not in values]:
+    if missing := [name for name in _REQUIRED_COLUMNS if name not in values]:
         raise RowError(
-            f"field {missing[0]!r}: expected a column of this name, "
+            f"field {missing[0]!r}: Expected a column of this name, "
             "as `radreward score` writes for a model with explanations"
         )
     status = text_field(values, "status")
-    total = number_field(values, "total", -MAX_SCORE, MAX_SCORE)
+    total = number_field(values, "total", -_MAX_SCORE, _MAX_SCORE)
     explanation = _parse_explanation(values["evidence"])
     if status in SCORED_STATUSES:
         if total is None:
-            raise RowError(f"field 'total': expected a finite number, since the status is {status!r}")
+            raise RowError(f"field 'total': Expected a finite number, since the status is {status!r}")
         if explanation is None:
-            raise RowError(f"field 'evidence': expected an explanation, since the status is {status!r}")
+            raise RowError(f"field 'evidence': Expected an explanation, since the status is {status!r}")
         report_id = text_field(values, "id", allow_integer=True)
     else:  # a rejected report counts even without an id
         report_id = optional_text_field(values, "id", allow_integer=True) or ""
@@ -120,21 +131,18 @@ def _parse_row(values: Mapping[str, Any], system: str | None) -> ReportExplanati
 
 
 def _parse_explanation(value: Any) -> Explanation | None:
-    if value in (None, ""):
+    fields = parse_json_cell(value, "evidence")
+    if fields is None:
         return None
-    try:
-        fields = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"field 'evidence': expected JSON ({error})") from error
     if not isinstance(fields, Mapping):
-        raise RowError(f"field 'evidence': expected an object but got {type(fields).__name__}")
+        raise RowError(f"field 'evidence': Expected an object but got {type(fields).__name__}")
     if wrong := sorted(set(fields) ^ set(Explanation._fields)):
         raise RowError(f"field 'evidence': {wrong[0]!r} is missing or unknown; score with a model with explanations")
     significant, insignificant = (_parse_counts(fields[name], name) for name in ("significant", "insignificant"))
     keys = {*significant, *(INSIGNIFICANT_PREFIX + tag for tag in insignificant)}
     errors = fields["errors"]
     if not isinstance(errors, Mapping) or not keys.issuperset(errors):
-        raise RowError("field 'evidence.errors': expected lists of texts by counted category")
+        raise RowError("field 'evidence.errors': Expected lists of texts by counted category")
     return Explanation(
         raw_answer=_parse_text(fields["raw_answer"], "raw_answer"),
         finish_reason=_parse_text(fields["finish_reason"], "finish_reason"),
@@ -150,7 +158,7 @@ def _parse_explanation(value: Any) -> Explanation | None:
 
 def _parse_counts(value: Any, name: str) -> dict[str, float | None]:
     if not isinstance(value, Mapping):
-        raise RowError(f"field 'evidence.{name}': expected counts by category but got {value!r}")
+        raise RowError(f"field 'evidence.{name}': Expected counts by category but got {value!r}")
     return {
         _parse_text(tag, name): None if count is None else _parse_count(count, f"{name}.{tag}")
         for tag, count in value.items()
@@ -160,17 +168,17 @@ def _parse_counts(value: Any, name: str) -> dict[str, float | None]:
 def _parse_count(value: Any, name: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= MAX_COUNT:  # false for NaN too
-        raise RowError(f"field 'evidence.{name}': expected a number from 0 to {MAX_COUNT:,} but got {value!r}")
+        raise RowError(f"field 'evidence.{name}': Expected a number from 0 to {MAX_COUNT:,} but got {value!r}")
     return float(value)
 
 
 def _parse_texts(value: Any, name: str) -> Iterator[str]:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise RowError(f"field 'evidence.{name}': expected a list of texts but got {value!r}")
+        raise RowError(f"field 'evidence.{name}': Expected a list of texts but got {value!r}")
     yield from (_parse_text(entry, name) for entry in value)
 
 
 def _parse_text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not is_valid_utf8(value):
-        raise RowError(f"field 'evidence.{name}': expected a text in UTF-8 but got {value!r}")
+        raise RowError(f"field 'evidence.{name}': Expected a text in UTF-8 but got {value!r}")
     return value

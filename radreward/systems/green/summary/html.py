@@ -52,7 +52,7 @@ def _panels(summary: ErrorSummary, tags: list[str]) -> list[tuple[str, Markup, s
 
 
 def _legend(summary: ErrorSummary, tags: list[str]) -> list[tuple[int, str, str]]:
-    """Return color index, marker and name of each category with a point."""
+    """Return color index, marker and name of each category that the plot shows."""
     plotted = {point.tag for point in summary.points}
     return [
         (index % len(COLORS), MARKERS[index % len(MARKERS)][1], captions.tag_label(tag))

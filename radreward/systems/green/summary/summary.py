@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,20 +26,19 @@ from radreward.systems.green.summary.clusters import cluster_errors
 from radreward.systems.green.summary.explanations import (
     ReportExplanation,
     check_categories,
-    explanations_from_scores,
     read_explanations,
 )
 from radreward.systems.green.summary.tsne import Embedding2D, tsne_layout
-from radreward.types import Scores
 
-ProgressCallback = Callable[[str], None]
+_ProgressCallback = Callable[[str], None]
 
 FORMAT = 1
-SENTENCES_PER_CHUNK = 256
+_SENTENCES_PER_CHUNK = 256
 """Sentences that are embedded between two progress messages."""
 
 
-class SystemSummary(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SystemSummary:
     """Summary of the reports of one system."""
 
     system: str | None
@@ -101,61 +100,28 @@ class ErrorSummary:
 
 
 def _system_to_dict(system: SystemSummary) -> dict[str, Any]:
-    statistics = {**system.statistics._asdict(), "score": system.statistics.score._asdict()}
-    categories = []
-    for category in system.categories:
-        clusters = [
-            {**cluster._asdict(), "quotes": [quote._asdict() for quote in cluster.quotes]}
-            for cluster in category.clusters
-        ]
-        values = asdict(replace(category, clusters=()))
-        del values["descriptions"]
-        values |= {"errors_per_report": category.errors_per_report._asdict()}
-        categories.append({**values, "num_described": category.num_described, "clusters": clusters})
-    return {"system": system.system, "statistics": statistics, "categories": categories}
-
-
-def summarize_scores(
-    scores: Scores,
-    report_ids: Sequence[str],
-    systems: Sequence[str | None] | None = None,
-    encoder: str = "embedded",
-    seed: int = 0,
-    on_progress: ProgressCallback = lambda step: None,
-) -> ErrorSummary:
-    """Summarize the scores of a scorer that returns explanations, such as GREEN or RadReason.
-
-    Args:
-        scores: Scores of n candidates.
-        report_ids: n ids.
-        systems: Report generator of each candidate; every system is summarized separately.
-        encoder: Encoder of the error descriptions: `embedded` (MiniLM), a local folder or a downloaded Hub name.
-        seed: Seed of k-means and t-SNE.
-        on_progress: Called with each step.
-
-    Raises:
-        ValueError: If ids, systems or evidence do not match the scores.
-        InputError: If no report has an explanation, answers count different categories, or the encoder is missing.
-    """
-    return summarize_explanations(explanations_from_scores(scores, report_ids, systems), encoder, seed, on_progress)
+    values = asdict(system)
+    for category in values["categories"]:  # the number of descriptions instead of all of them
+        category |= {"num_described": len(category.pop("descriptions")), "clusters": category.pop("clusters")}
+    return values
 
 
 def summarize_files(
     paths: Sequence[str | Path],
     encoder: str = "embedded",
     seed: int = 0,
-    on_progress: ProgressCallback = lambda step: None,
+    on_progress: _ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summarize files written by `radreward score`, see `read_explanations` and `summarize_scores`.
+    """Summarize files written by `radreward score`, see `read_explanations` and `summarize_explanations`.
 
     Args:
         paths: Input files; with several files, rows without a system belong to the system named as their file.
-        encoder: See `summarize_scores`.
-        seed: See `summarize_scores`.
-        on_progress: See `summarize_scores`.
+        encoder: See `summarize_explanations`.
+        seed: See `summarize_explanations`.
+        on_progress: See `summarize_explanations`.
 
     Raises:
-        InputError: If a row is invalid, two files have the same name, or as in `summarize_scores`.
+        InputError: If a row is invalid, two files have the same name, or as in `summarize_explanations`.
     """
     files = [Path(path) for path in paths]
     names = [file.stem for file in files]
@@ -175,9 +141,15 @@ def summarize_explanations(
     explanations: Sequence[ReportExplanation],
     encoder: str = "embedded",
     seed: int = 0,
-    on_progress: ProgressCallback = lambda step: None,
+    on_progress: _ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summarize explained scores, see `summarize_scores`.
+    """Summarize the explained scores of GREEN or RadReason; every report generator separately.
+
+    Args:
+        explanations: Explained scores, see `explanations_from_scores` and `read_explanations`.
+        encoder: Encoder of the error descriptions: `embedded` (MiniLM), a local folder or a downloaded Hub name.
+        seed: Seed of k-means and t-SNE.
+        on_progress: Called with each step.
 
     Raises:
         InputError: If no report has an explanation, or the encoder is missing.
@@ -224,7 +196,7 @@ def summarize_explanations(
 
 
 def embed_sentences(
-    sentences: Sequence[str], encoder: str = "embedded", on_progress: ProgressCallback = lambda step: None
+    sentences: Sequence[str], encoder: str = "embedded", on_progress: _ProgressCallback = lambda step: None
 ) -> tuple[dict[str, NDArray[np.float64]], int]:
     """Return the mean token embedding of each distinct sentence, of length 1, and the number of truncated sentences.
 
@@ -237,9 +209,9 @@ def embed_sentences(
     model = TextEncoder(encoder)
     embeddings: dict[str, NDArray[np.float64]] = {}
     num_truncated = 0
-    for start in range(0, len(distinct), SENTENCES_PER_CHUNK):
+    for start in range(0, len(distinct), _SENTENCES_PER_CHUNK):
         on_progress(f"embedding errors: {start} of {len(distinct)} distinct descriptions")
-        for sentence, tokens in model.encode(distinct[start : start + SENTENCES_PER_CHUNK]).items():
+        for sentence, tokens in model.encode(distinct[start : start + _SENTENCES_PER_CHUNK]).items():
             embeddings[sentence] = F.normalize(tokens.vectors.double().mean(0), dim=0).numpy()
             num_truncated += tokens.truncated
     return embeddings, num_truncated

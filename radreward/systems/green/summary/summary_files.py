@@ -10,7 +10,7 @@ from radreward.systems.green.summary.html import summary_html
 from radreward.systems.green.summary.markdown import summary_markdown
 from radreward.systems.green.summary.summary import ErrorSummary
 
-FILE_NAMES = ("summary.html", "summary.md", "summary.json")
+_FILE_NAMES = ("summary.html", "summary.md", "summary.json")
 
 
 def write_summary(summary: ErrorSummary, folder: str | Path) -> list[Path]:
@@ -20,7 +20,7 @@ def write_summary(summary: ErrorSummary, folder: str | Path) -> list[Path]:
         InputError: If a file cannot be written.
     """
     data = json.dumps(summary.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    paths = [Path(folder) / name for name in FILE_NAMES]
+    paths = [Path(folder) / name for name in _FILE_NAMES]
     for path, text in zip(paths, (summary_html(summary), summary_markdown(summary), data), strict=True):
         write_text_file(path, text)
     return paths

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 MIN_SENTENCES = 5
 MAX_POINTS = 1_000
 """Maximum number of distinct sentences; of more, a fixed random sample is used."""
-PERPLEXITY = 30.0
+_PERPLEXITY = 30.0
 
 
 class Embedding2D(NamedTuple):
@@ -52,7 +52,7 @@ def tsne_layout(sentences: Sequence[str], embeddings: Mapping[str, Floats], seed
     points = np.stack([embeddings[sentence] for sentence in distinct]).astype(np.float64).round(6)
     if not np.ptp(points, axis=0).any():
         return Embedding2D({}, count, None, "all error descriptions have the same embedding")
-    perplexity = min(PERPLEXITY, (len(distinct) - 1) / 3)
+    perplexity = min(_PERPLEXITY, (len(distinct) - 1) / 3)
     positions = _scale_to_unit_square(_tsne(points, perplexity, seed)).round(4).tolist()
     return Embedding2D(
         {name: (x, y) for name, (x, y) in zip(distinct, positions, strict=True)}, count, perplexity, None

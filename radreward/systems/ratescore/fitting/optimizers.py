@@ -20,12 +20,12 @@ from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, samp
 from radreward.systems.ratescore.functional import PenaltyRule, ratescore
 from radreward.systems.ratescore.matching import NUM_TYPES, TypePairSums
 
-ParameterVector = np.ndarray[tuple[int], np.dtype[np.float64]]
+_ParameterVector = np.ndarray[tuple[int], np.dtype[np.float64]]
 """(26,) W row by row, then p."""
-NUM_PARAMETERS = NUM_TYPES * NUM_TYPES + 1
+_NUM_PARAMETERS = NUM_TYPES * NUM_TYPES + 1
 
 
-class FitStep(NamedTuple):
+class _FitStep(NamedTuple):
     """State of a fit after some evaluations."""
 
     evaluations: int
@@ -49,7 +49,7 @@ class FitResult:
     """
 
     affinity: AffinityMatrix
-    steps: tuple[FitStep, ...]
+    steps: tuple[_FitStep, ...]
     evaluations: int
     seconds: float
     search_seconds: float
@@ -85,7 +85,7 @@ class NoOptimizer(AffinityOptimizer):
 class GradientOptimizer(AffinityOptimizer):
     r"""L-BFGS-B on a smooth Kendall's τ, regularized toward the initial values.
 
-    Maximizes the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs of different quality q, which approaches
+    Maximizes the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs with different targets q, which approaches
     Kendall's τ as T falls, minus `regularization` times the squared distance from the initial values. tanh saturates
     for pairs in the right order, as τ does; a logistic or hinge loss would spend the few parameters on the pairs that
     are farthest off. T is `temperature` standard deviations of the initial scores: scores are confined to [0, 1], so
@@ -120,20 +120,24 @@ class GradientOptimizer(AffinityOptimizer):
         for name, value in (("max_steps", max_steps), ("patience", patience), ("max_pairs", max_pairs)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
-        self.temperature, self.regularization, self.max_steps = temperature, regularization, max_steps
-        self.patience, self.max_pairs, self.seed = patience, max_pairs, seed
+        self.temperature = temperature
+        self.regularization = regularization
+        self.max_steps = max_steps
+        self.patience = patience
+        self.max_pairs = max_pairs
+        self.seed = seed
 
     def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         """Return the best W and p, see `AffinityOptimizer.fit`."""
         train = train.drop_undefined()
         monitor = _FitMonitor(initial, train, validation, self.patience)
-        better, worse = sample_ordered_pairs(train.quality, self.max_pairs, self.seed)
+        better, worse = sample_ordered_pairs(train.targets, self.max_pairs, self.seed)
         start = to_vector(initial)
         with torch.no_grad():
             std = initial.score(train.sums).std()
         width = self.temperature * max(std.item(), 1e-6)
 
-        def loss(vector: ParameterVector) -> tuple[float, ParameterVector]:
+        def loss(vector: _ParameterVector) -> tuple[float, _ParameterVector]:
             started = time.perf_counter()
             values = torch.from_numpy(vector).requires_grad_()
             scores = _score_vector(values, train.sums, initial.penalty_rule)
@@ -150,7 +154,7 @@ class GradientOptimizer(AffinityOptimizer):
                 start,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=[(0.0, 1.0)] * NUM_PARAMETERS,
+                bounds=[(0.0, 1.0)] * _NUM_PARAMETERS,
                 callback=lambda vector: monitor.record(vector),
                 options={"maxiter": self.max_steps},
             )
@@ -178,12 +182,10 @@ class TPEOptimizer(AffinityOptimizer):
         for name, value in (("n_trials", n_trials), ("n_startup_trials", n_startup_trials)):
             if value < 1:
                 raise ValueError(f"Expected `{name}` to be >= 1 but got {value}.")
-        self.n_trials, self.multivariate, self.n_startup_trials, self.seed = (
-            n_trials,
-            multivariate,
-            n_startup_trials,
-            seed,
-        )
+        self.n_trials = n_trials
+        self.multivariate = multivariate
+        self.n_startup_trials = n_startup_trials
+        self.seed = seed
 
     def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         """Return the best W and p, see `AffinityOptimizer.fit`."""
@@ -223,14 +225,20 @@ class _FitMonitor:
     def __init__(
         self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None, patience: int
     ) -> None:
-        self.initial, self.train, self.patience = initial, train, patience
+        self.initial = initial
+        self.train = train
+        self.patience = patience
         self.validation = None if validation is None else validation.drop_undefined()
-        self.started, self.scoring_time, self.evaluations = time.perf_counter(), 0.0, 0
-        self.best_vector, self.best_train, self.best_value = to_vector(initial), -math.inf, -math.inf
-        self.steps: list[FitStep] = []
+        self.started = time.perf_counter()
+        self.scoring_time = 0.0
+        self.evaluations = 0
+        self.best_vector = to_vector(initial)
+        self.best_train = -math.inf
+        self.best_value = -math.inf
+        self.steps: list[_FitStep] = []
         self.steps_without_improvement = 0
 
-    def train_tau(self, vector: ParameterVector) -> float:
+    def train_tau(self, vector: _ParameterVector) -> float:
         return self._tau(vector, self.train)
 
     def add_time(self, started: float) -> None:
@@ -238,7 +246,7 @@ class _FitMonitor:
         self.scoring_time += time.perf_counter() - started
         self.evaluations += 1
 
-    def record(self, vector: ParameterVector, train_tau: float | None = None) -> None:
+    def record(self, vector: _ParameterVector, train_tau: float | None = None) -> None:
         """Record parameters; raise StopIteration if validation has not improved for `patience` steps."""
         started = time.perf_counter()
         train = self.train_tau(vector) if train_tau is None else train_tau
@@ -249,7 +257,7 @@ class _FitMonitor:
         self.steps_without_improvement += 1
         if value > self.best_value:
             self.best_vector, self.best_value, self.steps_without_improvement = vector.copy(), value, 0
-            self.steps.append(FitStep(self.evaluations, time.perf_counter() - self.started, train, validation))
+            self.steps.append(_FitStep(self.evaluations, time.perf_counter() - self.started, train, validation))
         if self.steps_without_improvement > self.patience:
             raise StopIteration
 
@@ -266,13 +274,13 @@ class _FitMonitor:
             search_seconds=seconds - self.scoring_time,
         )
 
-    def _tau(self, vector: ParameterVector, rated: RatedMatches) -> float:
+    def _tau(self, vector: _ParameterVector, rated: RatedMatches) -> float:
         with torch.no_grad():
             scores = _score_vector(torch.from_numpy(vector), rated.sums, self.initial.penalty_rule)
-        return tau_b_or_worst(scores, rated.quality)
+        return tau_b_or_worst(scores, rated.targets)
 
 
-def to_vector(affinity: AffinityMatrix) -> ParameterVector:
+def to_vector(affinity: AffinityMatrix) -> _ParameterVector:
     """Return W, scaled down to a maximum of 1 if it is larger, and p as one vector."""
     weight = affinity.weight.detach()
     scaled = weight / weight.max().clamp_min(1.0)

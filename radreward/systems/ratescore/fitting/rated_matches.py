@@ -1,8 +1,9 @@
-"""Rated pairs of reports: matches summed by types, with the quality that the score shall rank by."""
+"""Rated pairs of reports: matches summed by types, with the targets that the score shall rank by."""
 
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
@@ -18,14 +19,14 @@ class RatedMatches(NamedTuple):
 
     sums: TypePairSums
     """Matches summed by types."""
-    quality: Tensor
+    targets: Tensor
     """(n,) float64, higher is better."""
     group: Tensor
     """(n,) int64 index of the reference."""
 
     def select(self, rows: Tensor) -> RatedMatches:
         """Return some pairs: (k,) int64 or (n,) bool."""
-        return RatedMatches(self.sums.select(rows), self.quality[rows], self.group[rows])
+        return RatedMatches(self.sums.select(rows), self.targets[rows], self.group[rows])
 
     def drop_undefined(self, min_references: int = 1) -> RatedMatches:
         """Return the pairs in which both reports have entities.
@@ -34,14 +35,14 @@ class RatedMatches(NamedTuple):
             min_references: Minimum number of references of these pairs.
 
         Raises:
-            InputError: If all pairs have the same quality, or there are too few references.
+            InputError: If all targets are equal, or there are too few references.
         """
         defined = self.select(self.sums.defined)
-        values = len(torch.unique(defined.quality))
+        values = len(torch.unique(defined.targets))
         if values < 2:
             raise InputError(
-                f"Expected pairs of different quality to fit to, but of {len(self.quality)} pairs "
-                f"{len(defined.quality)} have entities on both sides and {values} different values."
+                f"Expected pairs with different targets to fit to, but of {len(self.targets)} pairs "
+                f"{len(defined.targets)} have entities on both sides and {values} different values."
             )
         if (references := len(torch.unique(defined.group))) < min_references:
             raise InputError(
@@ -64,42 +65,39 @@ class RatedMatches(NamedTuple):
         return self.select(fold != 0), self.select(fold == 0)
 
 
-def make_rated_matches(cosines: Tensor, counts: Tensor, quality: Tensor, group: Tensor) -> RatedMatches:
+def make_rated_matches(cosines: Tensor, counts: Tensor, targets: Tensor, group: Tensor) -> RatedMatches:
     """Return rated pairs on the CPU, from the fields of `TypePairSums` and `RatedMatches`."""
-    return RatedMatches(TypePairSums(cosines.cpu(), counts.cpu()), quality.cpu().double(), group.cpu())
+    return RatedMatches(TypePairSums(cosines.cpu(), counts.cpu()), targets.cpu().double(), group.cpu())
 
 
-def concat_rated(parts: list[RatedMatches]) -> RatedMatches:
-    """Concatenate batches; groups that start at 0 in each batch are renumbered."""
-    renumbered, offset = [], 0
-    for part in parts:
-        restarts = offset and int(part.group.min()) == 0
-        renumbered.append(part._replace(group=part.group + offset) if restarts else part)
-        offset = int(renumbered[-1].group.max()) + 1
-    columns = zip(*([*part.sums, part.quality, part.group] for part in renumbered), strict=True)
-    return make_rated_matches(*(torch.cat(column) for column in columns))
+def concat_rated(batches: list[RatedMatches]) -> RatedMatches:
+    """Concatenate batches, which share no references: the groups of each are numbered after those before it."""
+    sizes = [int(batch.group.max()) + 1 for batch in batches]
+    groups = [batch.group + offset for batch, offset in zip(batches, accumulate(sizes, initial=0), strict=False)]
+    sums = TypePairSums(*map(torch.cat, zip(*(batch.sums for batch in batches), strict=True)))
+    return RatedMatches(sums, torch.cat([batch.targets for batch in batches]), torch.cat(groups))
 
 
-def sample_ordered_pairs(quality: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Return indices (k,) of the better and of the worse element of pairs with different quality.
+def sample_ordered_pairs(targets: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Return indices (k,) of the better and of the worse element of pairs with different targets.
 
     Args:
-        quality: (n,), higher is better.
+        targets: (n,), higher is better.
         max_pairs: Sample about this number of pairs if there are more.
         seed: Seed of the sampling.
     """
-    size = len(quality)
+    size = len(targets)
     if size * (size - 1) // 2 <= max_pairs:
         first, second = torch.triu_indices(size, size, 1)
     else:
         generator = torch.Generator().manual_seed(seed)
         first, second = torch.randint(size, (2, max_pairs), generator=generator)
-    difference = quality[first] - quality[second]
+    difference = targets[first] - targets[second]
     better, worse = torch.where(difference > 0, first, second), torch.where(difference > 0, second, first)
     return better[difference != 0], worse[difference != 0]
 
 
-def tau_b_or_worst(scores: Tensor, quality: Tensor) -> float:
+def tau_b_or_worst(scores: Tensor, targets: Tensor) -> float:
     """Return Kendall's τ-b, or -1 if all scores are equal, so that no ranking is never the best."""
-    value = float(stats.kendalltau(scores.numpy(), quality.numpy()).statistic)
+    value = float(stats.kendalltau(scores.numpy(), targets.numpy()).statistic)
     return -1.0 if math.isnan(value) else value

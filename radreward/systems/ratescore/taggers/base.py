@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
-from radreward.io.atomic import atomic_folder
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
@@ -51,12 +49,3 @@ class Tagger(ABC):
             )
             for report, own in zip(reports, spans, strict=True)
         ]
-
-
-def atomic_tagger_folder(folder: str | Path) -> AbstractContextManager[Path]:
-    """Return a scratch folder that replaces a tagger's folder, see `atomic_folder`.
-
-    Raises:
-        InputError: If the folder holds something else.
-    """
-    return atomic_folder(folder, {CONFIG_FILE}, "a tagger")

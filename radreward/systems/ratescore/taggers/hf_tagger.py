@@ -10,9 +10,10 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 
 from radreward.data.iob import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_folder
 from radreward.io.hub import hub_error_reason, pretrained_options
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
-from radreward.systems.ratescore.taggers.base import atomic_tagger_folder
+from radreward.systems.ratescore.taggers.base import CONFIG_FILE
 from radreward.systems.ratescore.taggers.deberta import limit_relative_positions
 from radreward.systems.ratescore.taggers.neural import BatchTagger, EntityDecoder, TokenSpan
 
@@ -51,7 +52,7 @@ class HFTokenClassifier(EntityDecoder):
         return {"kind": "pretrained", "tags": self.tags}
 
 
-class HFTagger(BatchTagger):
+class HFTagger(BatchTagger[HFTokenClassifier]):
     """A tagger from a token-classification model of transformers.
 
     Args:
@@ -59,8 +60,6 @@ class HFTagger(BatchTagger):
         tokenizer: Its tokenizer.
         source: Name or folder of both, for messages.
     """
-
-    model: HFTokenClassifier
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: str = "model") -> None:
         super().__init__(HFTokenClassifier(model, source), tokenizer)
@@ -89,7 +88,7 @@ class HFTagger(BatchTagger):
     def save_pretrained(self, folder: str | Path) -> None:
         """Write model and tokenizer in the format of transformers, as safetensors."""
         tokenizer: Any = self.sentence_tokenizer.tokenizer
-        with atomic_tagger_folder(folder) as scratch:
+        with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
             self.model.model.save_pretrained(scratch, safe_serialization=True)
             tokenizer.save_pretrained(scratch)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
-from radreward.data.datamodule import BaseDataModule
+from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.entity_datamodule import EntityDataModule
 from radreward.data.entity_io import TaggedSentence
 from radreward.data.tokenizer import load_tokenizer
@@ -19,15 +19,54 @@ from radreward.io.artifacts import write_json
 from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.models import Backbone
 from radreward.models.sentence_tokenizer import WORD_PATTERN, TokenBatch, TokenizedChunk
-from radreward.modules.base import BaseModule, MetricTable
+from radreward.modules.base import BaseModule
+from radreward.modules.exporter import Exporter, MetricTable
 from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
-from radreward.systems.ratescore.taggers.neural import NeuralTagger, TaggerModel, entities_from_spans
+from radreward.systems.ratescore.taggers.neural import NeuralTagger, TaggerModel
 from radreward.systems.ratescore.taggers.span_tagger import MAX_SPAN_WORDS, SpanTagger
 from radreward.types import ENTITY_TYPES, Entity
 
 logger = logging.getLogger(__name__)
+
+
+class TaggerResults(NamedTuple):
+    """Results on the validation split."""
+
+    metrics: MetricTable
+    """Precision, recall, F1 and accuracy by entity type."""
+
+
+class TaggerExporter(Exporter["TaggerModule", TaggerResults]):
+    """Exporter of `TaggerModule`."""
+
+    def check(self, module: TaggerModule, data: BaseDataModule) -> None:
+        """Check that the data are sentences with entities.
+
+        Raises:
+            InputError: If not.
+        """
+        if not isinstance(data, EntityDataModule):
+            raise InputError(f"data: Expected EntityDataModule for a tagger but got {type(data).__name__}.")
+
+    def measure(self, module: TaggerModule, trainer: Trainer, data: BaseDataModule) -> TaggerResults:
+        """Return the metrics on the validation split."""
+        trainer.validate(module, data.val_dataloader(), verbose=False)
+        return TaggerResults(module.metrics_by_type)
+
+    def save(
+        self,
+        module: TaggerModule,
+        results: TaggerResults,
+        run: RunFolder,
+        data: BaseDataModule,
+        training_info: Mapping[str, Any],
+        as_float16: bool,
+    ) -> None:
+        """Save the tagger and its metrics."""
+        module.tagger.save_pretrained(run.model, training_info, as_float16)
+        write_json(run.metrics, {"entities": results.metrics, **training_info})
 
 
 class TaggerModule(BaseModule):
@@ -40,6 +79,7 @@ class TaggerModule(BaseModule):
         optimizer: Learning rates and schedule.
     """
 
+    exporter = TaggerExporter()
     monitor: ClassVar[str] = "val_f1"
     row_label: ClassVar[str] = "type"
     hparam_metrics: ClassVar[tuple[str, ...]] = ("val/f1", "final/f1", "final/accuracy")
@@ -52,20 +92,13 @@ class TaggerModule(BaseModule):
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
-        self.backbone = backbone = backbone or Backbone()
-        self.model: TaggerModel = IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size)
-        self.tagger = NeuralTagger(self.model, load_tokenizer(backbone.name))
+        self.backbone = backbone or Backbone()
+        self.model: TaggerModel = (
+            IOBTagger(self.backbone) if scheme == "iob" else SpanTagger(self.backbone, hidden_size)
+        )
+        self.tagger = NeuralTagger(self.model, load_tokenizer(self.backbone.name))
         self.entity_f1 = EntityF1Metric()
         self.metrics_by_type: dict[str, dict[str, float | None]] = {}
-
-    def validate_setup(self, data: BaseDataModule) -> None:
-        """Check that the data are sentences with entities.
-
-        Raises:
-            InputError: If not.
-        """
-        if not isinstance(data, EntityDataModule):
-            raise InputError(f"data: Expected EntityDataModule for a tagger but got {type(data).__name__}.")
 
     def new_modules(self) -> list[nn.Module]:
         """Return the head."""
@@ -79,7 +112,9 @@ class TaggerModule(BaseModule):
             if too_long := sum(len(WORD_PATTERN.findall(name)) > MAX_SPAN_WORDS for name in names):
                 logger.warning(
                     "%d of %d training entities have more than %d words and cannot be learned as spans.",
-                    *(too_long, len(names), MAX_SPAN_WORDS),
+                    too_long,
+                    len(names),
+                    MAX_SPAN_WORDS,
                 )
 
     def training_step(self, batch: list[TaggedSentence], batch_idx: int) -> Tensor:
@@ -89,7 +124,8 @@ class TaggerModule(BaseModule):
             FloatingPointError: If it is not finite.
         """
         chunks, entities = self._tokenize(batch)
-        loss = self.model.loss(self._to_batch(chunks), chunks, entities)
+        tokens = TokenBatch(*(part.to(self.device) for part in self.tagger.sentence_tokenizer.collate(chunks)))
+        loss = self.model.loss(tokens, chunks, entities)
         if not torch.isfinite(loss):
             raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}: {batch[0].text!r}.")
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
@@ -97,35 +133,21 @@ class TaggerModule(BaseModule):
 
     def validation_step(self, batch: list[TaggedSentence], batch_idx: int) -> None:
         """Compare predicted with gold entities."""
-        texts, gold = [sentence.text for sentence in batch], [sentence.entities for sentence in batch]
-        self.entity_f1.update(texts, self._predict_entities(batch), gold)
+        texts, gold = zip(*batch, strict=True)
+        self.entity_f1.update(texts, self.tagger.tag(texts), gold)
 
     def on_validation_epoch_end(self) -> None:
         """Log precision, recall, F1 and accuracy."""
         values = {name: value.float() for name, value in self.entity_f1.compute().items()}
         self.log_dict({f"val/{name}": value for name, value in values.items() if not value.isnan()}, sync_dist=False)
         self.log("val_f1", values["f1"], prog_bar=True, logger=False, sync_dist=False)
-        self.metrics_by_type = metrics_by_entity_type(values)
+        self.metrics_by_type = _metrics_by_entity_type(values)
         self.entity_f1.reset()
 
     def predict_step(self, batch: list[TaggedSentence], batch_idx: int) -> list[TaggedSentence]:
         """Return the sentences with predicted entities."""
-        predicted = self._predict_entities(batch)
-        return [
-            TaggedSentence(sentence.text, tuple(entities)) for sentence, entities in zip(batch, predicted, strict=True)
-        ]
-
-    def measure(self, trainer: Trainer, data: BaseDataModule) -> MetricTable:
-        """Return precision, recall, F1 and accuracy on the validation split."""
-        trainer.validate(self, data.val_dataloader(), verbose=False)
-        return self.metrics_by_type
-
-    def save_results(
-        self, run: RunFolder, data: BaseDataModule, training_info: Mapping[str, Any], as_float16: bool
-    ) -> None:
-        """Save the tagger and its metrics."""
-        self.tagger.save_pretrained(run.model, training_info, as_float16)
-        write_json(run.metrics, {"entities": self.metrics_by_type, **training_info})
+        texts = [sentence.text for sentence in batch]
+        return list(map(TaggedSentence, texts, self.tagger.tag(texts)))
 
     def _tokenize(self, batch: list[TaggedSentence]) -> tuple[list[TokenizedChunk], list[list[Entity]]]:
         """Return the chunks of the sentences, and the gold entities of each chunk with offsets in the chunk."""
@@ -140,18 +162,8 @@ class TaggerModule(BaseModule):
             for chunk in chunks
         ]
 
-    def _to_batch(self, chunks: list[TokenizedChunk]) -> TokenBatch:
-        return TokenBatch(*(part.to(self.device) for part in self.tagger.sentence_tokenizer.collate(chunks)))
 
-    def _predict_entities(self, batch: list[TaggedSentence]) -> list[list[Entity]]:
-        chunks, _ = self._tokenize(batch)
-        entities: list[list[Entity]] = [[] for _ in batch]
-        for chunk, spans in zip(chunks, self.model.decode(self._to_batch(chunks), chunks), strict=True):
-            entities[chunk.sentence_index] += entities_from_spans(chunk, spans)
-        return entities
-
-
-def metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
+def _metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
     """Return the values of `EntityF1Metric` per type, with a last row "total"; None if undefined."""
     values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")

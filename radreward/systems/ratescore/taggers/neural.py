@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from radreward.data.tokenizer import TextTokenizer
 from radreward.io.artifacts import fingerprint, save_tensors
-from radreward.io.model_card import write_model_card
-from radreward.io.model_config import write_config
+from radreward.io.atomic import atomic_folder
+from radreward.io.model_card import write_model_settings
 from radreward.models.backbone import Backbone
 from radreward.models.bert import BackboneConfig
 from radreward.models.sentence_tokenizer import (
@@ -23,7 +23,7 @@ from radreward.models.sentence_tokenizer import (
     length_batches,
     max_chunk_tokens,
 )
-from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger, atomic_tagger_folder
+from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, Tagger
 from radreward.types import Entity
 
 TokenSpan = tuple[int, int, str]
@@ -71,7 +71,10 @@ class TaggerModel(EntityDecoder):
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
 
-class BatchTagger(Tagger):
+_DecoderT = TypeVar("_DecoderT", bound=EntityDecoder)
+
+
+class BatchTagger(Tagger, Generic[_DecoderT]):
     """A tagger that decodes batches; each distinct sentence is tagged once.
 
     A sentence with more tokens than the model has positions is split; an entity across a split becomes two.
@@ -81,7 +84,7 @@ class BatchTagger(Tagger):
         tokenizer: Tokenizer of its backbone.
     """
 
-    def __init__(self, model: EntityDecoder, tokenizer: TextTokenizer) -> None:
+    def __init__(self, model: _DecoderT, tokenizer: TextTokenizer) -> None:
         self.model = model.eval()
         self.sentence_tokenizer = SentenceTokenizer(tokenizer, max_chunk_tokens(model.config))
 
@@ -106,18 +109,8 @@ class BatchTagger(Tagger):
         return f"{settings['kind']}-{fingerprint(settings, self.model.state_dict())}"
 
 
-class NeuralTagger(BatchTagger):
-    """A tagger whose model was trained with `TaggerModule`.
-
-    Args:
-        model: Token or span classifier.
-        tokenizer: Tokenizer of its backbone.
-    """
-
-    model: TaggerModel
-
-    def __init__(self, model: TaggerModel, tokenizer: TextTokenizer) -> None:
-        super().__init__(model, tokenizer)
+class NeuralTagger(BatchTagger[TaggerModel]):
+    """A tagger whose model, a token or span classifier, was trained with `TaggerModule`."""
 
     def save_pretrained(
         self, folder: str | Path, training_info: Mapping[str, Any] | None = None, half_precision: bool = False
@@ -135,15 +128,13 @@ class NeuralTagger(BatchTagger):
         names = self.model.trainable_names()
         state = {name: value for name, value in self.model.state_dict().items() if name in names}
         config = {
-            "format": 1,
             **self.model.settings(),
             **self.model.backbone.to_dict(),
             "training_info": dict(training_info or {}),
         }
-        with atomic_tagger_folder(folder) as scratch:
+        with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
             save_tensors(scratch / WEIGHTS_FILE, state, torch.float16 if half_precision else None)
-            write_config(scratch / CONFIG_FILE, config, (WEIGHTS_FILE,))
-            write_model_card(scratch, CONFIG_FILE, config)
+            write_model_settings(scratch / CONFIG_FILE, config, (WEIGHTS_FILE,))
 
 
 def entities_from_spans(chunk: TokenizedChunk, spans: Sequence[TokenSpan]) -> list[Entity]:

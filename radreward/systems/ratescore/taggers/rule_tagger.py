@@ -7,8 +7,10 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from radreward.io.artifacts import fingerprint, write_json
-from radreward.systems.ratescore.taggers.base import CONFIG_FILE, Tagger, atomic_tagger_folder
+from radreward.io.artifacts import fingerprint
+from radreward.io.atomic import atomic_folder
+from radreward.io.model_config import write_config
+from radreward.systems.ratescore.taggers.base import CONFIG_FILE, Tagger
 from radreward.text.entities import rule_entities
 from radreward.types import Entity
 
@@ -35,8 +37,8 @@ class RuleTagger(Tagger):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the kind of the tagger; its rules are code."""
-        with atomic_tagger_folder(folder) as scratch:
-            write_json(scratch / CONFIG_FILE, {"format": 1, "kind": "rules"})
+        with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
+            write_config(scratch / CONFIG_FILE, {"kind": "rules"})
 
 
 @lru_cache(1)

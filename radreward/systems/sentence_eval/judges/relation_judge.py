@@ -23,7 +23,7 @@ from radreward.systems.sentence_eval.prompt import sentence_ids
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
 """Maximum number of report pairs whose sentences are encoded together."""
-SENTENCE_PAIRS_PER_BATCH = 100_000
+_SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once; ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
 """Maximum number of sentences of a report: all pairs are compared, so that time and memory grow with the square."""
@@ -137,7 +137,7 @@ def _is_too_long(pair: _ReportPair) -> bool:
 
 
 def _too_long_judgement(reference: Sequence[str], candidate: Sequence[str]) -> SentenceJudgement:
-    status = f"over the limit: expected at most {MAX_SENTENCES} sentences but got {max(len(reference), len(candidate))}"
+    status = f"over the limit: Expected at most {MAX_SENTENCES} sentences but got {max(len(reference), len(candidate))}"
     return SentenceJudgement((None,) * len(reference), (None,) * len(candidate), None, "", {}, status)
 
 
@@ -147,7 +147,7 @@ def _batches(pairs: Sequence[_ReportPair]) -> Iterator[list[_ReportPair]]:
     size = 0
     for pair in pairs:
         added = len(pair[0]) * len(pair[1])
-        if batch and (len(batch) == PAIRS_PER_BATCH or size + added > SENTENCE_PAIRS_PER_BATCH):
+        if batch and (len(batch) == PAIRS_PER_BATCH or size + added > _SENTENCE_PAIRS_PER_BATCH):
             yield batch
             batch, size = [], 0
         batch.append(pair)

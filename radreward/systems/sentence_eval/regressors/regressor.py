@@ -15,8 +15,8 @@ from radreward.io.artifacts import fingerprint, load_metadata, load_tensors, sav
 from radreward.io.model_config import config_errors
 
 Array = NDArray[Any]
-PredictFunction = Callable[[Mapping[str, Array], Array], Array]
-PREDICT_BATCH_SIZE = 512
+_PredictFunction = Callable[[Mapping[str, Array], Array], Array]
+_PREDICT_BATCH_SIZE = 512
 FORMAT = "radreward.regressor.1"
 
 
@@ -57,7 +57,7 @@ def _predict_mlp(arrays: Mapping[str, Array], x: Array) -> Array:
     return x[:, 0]
 
 
-PREDICTORS: dict[str, tuple[PredictFunction, frozenset[str] | None]] = {
+_PREDICTORS: dict[str, tuple[_PredictFunction, frozenset[str] | None]] = {
     "trees": (_predict_trees, frozenset({"roots", "feature", "threshold", "left", "right", "value", "base", "scale"})),
     "rbf": (_predict_rbf, frozenset({"support", "dual", "gamma", "base"})),
     "knn": (_predict_knn, frozenset({"points", "targets", "k"})),
@@ -70,7 +70,7 @@ class Regressor:
     """Predicts a number from features.
 
     Args:
-        kind: One of `PREDICTORS`.
+        kind: One of `_PREDICTORS`.
         arrays: Parameters of the prediction function.
         mean: Mean of the target.
         scale: Standard deviation of the target.
@@ -80,21 +80,24 @@ class Regressor:
     """
 
     def __init__(self, kind: str, arrays: Mapping[str, Array], mean: float = 0.0, scale: float = 1.0) -> None:
-        if kind not in PREDICTORS:
-            raise ValueError(f"Expected `kind` to be one of {', '.join(PREDICTORS)} but got {kind!r}.")
-        names = PREDICTORS[kind][1]
+        if kind not in _PREDICTORS:
+            raise ValueError(f"Expected `kind` to be one of {', '.join(_PREDICTORS)} but got {kind!r}.")
+        names = _PREDICTORS[kind][1]
         if names is not None and (wrong := sorted(names ^ set(arrays))):
             raise ValueError(f"Expected the arrays of {kind} but {wrong[0]!r} is missing or unknown.")
         if invalid := next((name for name, value in arrays.items() if not np.isfinite(value).all()), None):
             raise ValueError(f"Expected {invalid!r} to hold finite numbers only.")
-        self.kind, self.arrays, self.mean, self.scale = kind, dict(arrays), float(mean), float(scale)
+        self.kind = kind
+        self.arrays = dict(arrays)
+        self.mean = float(mean)
+        self.scale = float(scale)
 
     def predict(self, features: Array) -> Array:
         """Return (n,) float64 predictions from (n, d) features."""
         x = np.asarray(features, dtype=np.float64)
-        predict = PREDICTORS[self.kind][0]
-        starts = range(0, len(x), PREDICT_BATCH_SIZE)
-        parts = [predict(self.arrays, x[start : start + PREDICT_BATCH_SIZE]) for start in starts]
+        predict = _PREDICTORS[self.kind][0]
+        starts = range(0, len(x), _PREDICT_BATCH_SIZE)
+        parts = [predict(self.arrays, x[start : start + _PREDICT_BATCH_SIZE]) for start in starts]
         predictions: Array = self.mean + self.scale * np.concatenate([np.empty(0), *parts])
         return predictions
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.generative.evaluator import GeneratedAnswer, GenerativeEvaluator
-from radreward.generative.scorer import GenerativeScorer
+from radreward.models.generative_evaluator import GeneratedAnswer, GenerativeEvaluator
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
+from radreward.scorers.generative import GenerativeScorer
 from radreward.scoring.file_scoring import score_file
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import RadReasonScorer
-from tests.generative.test_scorer import fact_evaluator
+from tests.scorers.test_generative import fact_evaluator
 
 Descriptions = Mapping[str, Sequence[str]]
 

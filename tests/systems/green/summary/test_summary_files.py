@@ -18,9 +18,9 @@ from selenium.webdriver import Chrome
 from benchmarks.page_render import chromium
 from radreward.cli import main
 from radreward.errors import InputError
-from radreward.generative.explanation import Explanation
-from radreward.generative.scorer import GenerativeScorer
 from radreward.io.terminal import printable
+from radreward.scorers.explanation import Explanation
+from radreward.scorers.generative import GenerativeScorer
 from radreward.systems.green.summary import (
     ErrorSummary,
     ReportExplanation,
@@ -28,7 +28,6 @@ from radreward.systems.green.summary import (
     read_explanations,
     summarize_explanations,
     summarize_files,
-    summarize_scores,
     write_summary,
 )
 from radreward.systems.green.summary.html import summary_html
@@ -56,7 +55,8 @@ def summary(green: GenerativeScorer) -> ErrorSummary:
     answers = [*ANSWERS, green_answer({}), "No idea."]
     systems = [ATTACK if index % 2 else "plain" for index in range(len(answers))]
     scores = green.score(["Clear."] * len(answers), answers)
-    return summarize_scores(scores, [f"case {index} {ATTACK}" for index in range(len(answers))], systems)
+    ids = [f"case {index} {ATTACK}" for index in range(len(answers))]
+    return summarize_explanations(explanations_from_scores(scores, ids, systems))
 
 
 class PageContent(HTMLParser):
@@ -218,29 +218,29 @@ def row(**changes: Any) -> dict[str, Any]:
         ([], "Expected at least one row"),
         (
             [{"id": "r", "total": 1.0, "status": "ok"}],
-            "row 1: field 'evidence': expected a column of this name, as `radreward score`",
+            "row 1: field 'evidence': Expected a column of this name, as `radreward score`",
         ),
-        ([row(), row(total="many")], "row 2: field 'total': expected a number from -1e+09 to 1e+09 but got 'many'"),
-        ([row(total=None)], "row 1: field 'total': expected a finite number, since the status is 'ok'"),
-        ([row(total=1e999)], "row 1: field 'total': expected a number from -1e+09 to 1e+09 but got inf"),
+        ([row(), row(total="many")], "row 2: field 'total': Expected a number from -1e+09 to 1e+09 but got 'many'"),
+        ([row(total=None)], "row 1: field 'total': Expected a finite number, since the status is 'ok'"),
+        ([row(total=1e999)], "row 1: field 'total': Expected a number from -1e+09 to 1e+09 but got inf"),
         (
             [row(evidence={"num_matched": -1})],
-            "field 'evidence.num_matched': expected a number from 0 to 1,000 but got -1",
+            "field 'evidence.num_matched': Expected a number from 0 to 1,000 but got -1",
         ),
         ([row(evidence={"num_matched": True})], "field 'evidence.num_matched'"),
         ([row(evidence={"significant": {"a": 1e999}})], "field 'evidence.significant.a'"),
-        ([row(evidence={"significant": [1]})], "field 'evidence.significant': expected counts by category"),
+        ([row(evidence={"significant": [1]})], "field 'evidence.significant': Expected counts by category"),
         ([row(evidence={"errors": {"z": ["One"]}})], "field 'evidence.errors'"),
-        ([row(evidence={"errors": {"a": "One"}})], "field 'evidence.errors.a': expected a list of texts"),
-        ([row(evidence={"errors": {"a": ["\ud800"]}})], "field 'evidence.errors.a': expected a text in UTF-8"),
+        ([row(evidence={"errors": {"a": "One"}})], "field 'evidence.errors.a': Expected a list of texts"),
+        ([row(evidence={"errors": {"a": ["\ud800"]}})], "field 'evidence.errors.a': Expected a text in UTF-8"),
         ([row(evidence={"matched_findings": None})], "field 'evidence.matched_findings'"),
         ([row(evidence={"explanation": 1})], "field 'evidence.explanation'"),
         ([row(evidence={"more": 1})], "field 'evidence': 'more' is missing or unknown"),
-        ([{**row(), "evidence": "{"}], "field 'evidence': expected JSON"),
-        ([{**row(), "evidence": "[" * 100_000}], "field 'evidence': expected JSON"),
-        ([{**row(), "evidence": "[1]"}], "field 'evidence': expected an object but got list"),
-        ([{**row(), "evidence": None}], "field 'evidence': expected an explanation, since"),
-        ([row(system=[1])], "field 'system': expected a text"),
+        ([{**row(), "evidence": "{"}], "field 'evidence': Expected JSON"),
+        ([{**row(), "evidence": "[" * 100_000}], "field 'evidence': Expected JSON"),
+        ([{**row(), "evidence": "[1]"}], "field 'evidence': Expected an object but got list"),
+        ([{**row(), "evidence": None}], "field 'evidence': Expected an explanation, since"),
+        ([row(system=[1])], "field 'system': Expected a text"),
         ([row(status=None)], "field 'status'"),
         ([row(id=None)], "field 'id'"),
         (
@@ -311,6 +311,7 @@ def test_summary_category_without_a_sentence_states_the_reason(errors: dict[str,
 def test_summary_of_many_systems_has_a_panel_per_system(green: GenerativeScorer) -> None:
     answers: Sequence[str] = ANSWERS * 2
     scores = green.score(["Clear."] * 12, answers)
-    summary = summarize_scores(scores, list("abcdefghijkl"), [f"s{n}" for n in range(12)])
+    reports = explanations_from_scores(scores, list("abcdefghijkl"), [f"s{n}" for n in range(12)])
+    summary = summarize_explanations(reports)
     assert "Errors of s0, s1, s2" in summary_markdown(summary)
     assert summary_html(summary).count("<figcaption>") == 12

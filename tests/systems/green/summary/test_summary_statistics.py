@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.generative.explanation import Explanation
-from radreward.generative.scorer import GenerativeScorer
+from radreward.scorers.explanation import Explanation
+from radreward.scorers.generative import GenerativeScorer
 from radreward.systems.green.summary.category_statistics import (
     ErrorCategory,
     category_statistics,

@@ -58,8 +58,8 @@ def test_saved_tagger_gives_the_same_entities(hub_folder: Path, tmp_path: Path) 
     ("labels", "message"),
     [
         (None, "Expected the names of tags"),
-        ({"0": "O", "1": "B-GENE"}, "expected a type of Abnormality"),
-        ({"0": "O", "1": "S-DISEASE"}, "expected a tag O, B-TYPE or I-TYPE but got 'S-DISEASE'"),
+        ({"0": "O", "1": "B-GENE"}, "Expected one of the types Abnormality"),
+        ({"0": "O", "1": "S-DISEASE"}, "Expected a tag O, B-TYPE or I-TYPE but got 'S-DISEASE'"),
     ],
 )
 def test_unknown_labels_are_rejected(hub_folder: Path, labels: dict[str, str] | None, message: str) -> None:

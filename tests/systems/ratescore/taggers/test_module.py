@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
+from experiments.ratescore.entity_generator import generate_annotated_sentences
 from radreward.cli import build, main
 from radreward.data.entity_io import TaggedSentence, write_tagged_sentences
 from radreward.errors import InputError
-from radreward.synthesis.entity_generator import generate_annotated_sentences
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.module import TaggerModule
 

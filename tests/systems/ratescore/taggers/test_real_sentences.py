@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.ratescore.compare_taggers import real_sentences, tagger_metrics
+from experiments.ratescore.compare_taggers import LABELS, real_sentences, tagger_metrics
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.artifact import EMBEDDED_TAGGER_DIR
 from radreward.types import ENTITY_TYPES
 
-LABELS = json.loads(
-    (Path(__file__).parents[3] / "data" / "readers" / "openi_entities.json").read_text(encoding="utf-8")
-)["sentences"]
+SENTENCES = json.loads(LABELS.read_text(encoding="utf-8"))["sentences"]
 
 
 def test_embedded_tagger_is_small_and_finds_simple_entities() -> None:
@@ -26,9 +24,9 @@ def test_embedded_tagger_is_small_and_finds_simple_entities() -> None:
 
 
 def test_labels_are_valid() -> None:
-    assert len(LABELS) >= 150
-    assert len({(row["study"], row["sentence"]) for row in LABELS}) == len(LABELS)
-    for row in LABELS:
+    assert len(SENTENCES) >= 150
+    assert len({(row["study"], row["sentence"]) for row in SENTENCES}) == len(SENTENCES)
+    for row in SENTENCES:
         end = 0
         for start, stop, kind in row["entities"]:
             assert kind in ENTITY_TYPES
@@ -48,7 +46,7 @@ def test_labels_are_valid() -> None:
 )
 def test_taggers_reach_minimum_f1(openi_csv: Path, tagger: str, sample: str, exact: float, overlap: float) -> None:
     samples = list(real_sentences(openi_csv, sample))
-    lengths = [row["length"] for row in LABELS if row["sample"] == sample]
+    lengths = [row["length"] for row in SENTENCES if row["sample"] == sample]
     assert [len(text) for text, _ in samples] == lengths, "the labels belong to other sentences"
     values = tagger_metrics(samples, tagger)
     assert values[2] >= exact

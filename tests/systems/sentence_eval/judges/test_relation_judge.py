@@ -200,7 +200,7 @@ def test_relation_model_invalid_input_raises() -> None:
 def test_judge_report_with_too_many_sentences_has_no_scores(judge: RelationJudge) -> None:
     many = [f"Nodule {number}." for number in range(MAX_SENTENCES + 1)]
     long, short = judge.judge([many, ["No edema."]], [["No edema."]] * 2)
-    assert long.status == "over the limit: expected at most 300 sentences but got 301"
+    assert long.status == "over the limit: Expected at most 300 sentences but got 301"
     assert long.reference_scores == (None,) * len(many)
     assert long.overall is None
     assert short == judge.judge([["No edema."]], [["No edema."]])[0]

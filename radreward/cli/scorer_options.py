@@ -1,0 +1,21 @@
+"""Options of the commands that load scorers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ScorerOptions:
+    """Settings of a scorer.
+
+    Args:
+        precision: Precision of the backbone; bf16 is faster, on a CPU with AMX or AVX512-BF16, and less exact.
+        on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
+        allow_download: Download models from the Hub that are not on this machine; no report is sent.
+    """
+
+    precision: Literal["fp32", "bf16"] = "fp32"
+    on_too_long: Literal["reject", "truncate"] = "reject"
+    allow_download: bool = False

@@ -1,0 +1,174 @@
+"""The data module of groups: each reference with its candidates, which form pairs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from radreward.criteria import Criteria
+from radreward.criteria.pairs import make_pairs
+from radreward.data.base_datamodule import BaseDataModule
+from radreward.data.collators.base import Collator
+from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, TemporaryFolder
+from radreward.data.records import read_groups
+from radreward.data.split import is_held_out, normalize_text
+from radreward.errors import InputError
+from radreward.types import ReportGroup
+
+logger = logging.getLogger(__name__)
+
+
+def balancing_weights(error_shares: Tensor) -> Tensor:
+    """Return (n,) weights of groups that bring each criterion's share of candidates with an error closer to one half.
+
+    The weight of a candidate is the mean over criteria of 1 / (share of candidates that are as it is, with or without
+    an error of the criterion); that of a group is the mean over its candidates. Criteria without either are left out.
+
+    Args:
+        error_shares: (n, N) share of each group's candidates with an error of each criterion.
+
+    >>> balancing_weights(torch.tensor([[1.0], [0.0], [0.0], [0.0]])).tolist()
+    [4.0, 1.3333333730697632, 1.3333333730697632, 1.3333333730697632]
+    """
+    share = error_shares.mean(0)
+    varies = (share > 0) & (share < 1)
+    if not varies.any():
+        return torch.ones(len(error_shares))
+    part, share = error_shares[:, varies], share[varies]
+    return (part / share + (1 - part) / (1 - share)).mean(1)
+
+
+class PairedReportDataModule(BaseDataModule):
+    """Groups whose candidates form pairs, in batches, for every module that takes pairs of reports.
+
+    The collator decides what a batch is: pairs for `RewardModule`, answers for `SFTModule`, prompts for `GRPOModule`,
+    matched entities for RaTEScore's `AffinityModule`.
+
+    Args:
+        records: File of groups or flat pairs, see `read_groups`, or several.
+        criteria: The criteria of the error counts.
+        collator: Turns groups into a batch.
+        val_split: A separate file, or the fraction of references held out.
+        batch_size: Groups per batch, each one reference with its candidates. n candidates with different totals are
+            n(n - 1)/2 pairs: two groups of three are the batch of 6 pairs of ER²Score.
+        num_workers: Processes that prepare batches; 0 prepares them in the main process.
+        seed: Decides the split and, with the epoch, the order.
+        on_unpairable: Handling of a group with one candidate or equal totals: stop with its name; skip, count and log
+            it; or keep it, if candidates of different references are compared, as for W and p.
+        tokens_per_batch: Maximum tokens per training batch, in which batches hold fewer groups than `batch_size`, so
+            that the longest groups do not decide the memory; the unit is that of the collator's `length`. A group with
+            more tokens is a batch of its own.
+        balance_errors: Draw training groups with replacement, rare errors more often, so that no constant answer is
+            often right, see `balancing_weights`.
+
+    Attributes:
+        provided: Optional targets that at least one training candidate has: "findings", "located_errors".
+
+    Raises:
+        ValueError: If a setting is out of its range, or `balance_errors` is set with `tokens_per_batch`.
+        InputError: In `setup`, for invalid records.
+    """
+
+    def __init__(
+        self,
+        records: str | list[str],
+        criteria: Criteria,
+        collator: Collator,
+        val_split: float | str = 0.1,
+        batch_size: int = 8,
+        num_workers: int = 0,
+        seed: int = 0,
+        on_unpairable: Literal["error", "skip", "keep"] = "error",
+        tokens_per_batch: int | None = None,
+        balance_errors: bool = False,
+    ) -> None:
+        super().__init__([records] if isinstance(records, str) else records, val_split, batch_size, seed, num_workers)
+        if not self.files:
+            raise ValueError("Expected `records` to name a file but got none.")
+        if tokens_per_batch is not None and tokens_per_batch < 1:
+            raise ValueError(f"Expected `tokens_per_batch` to be >= 1 but got {tokens_per_batch}.")
+        if balance_errors and tokens_per_batch is not None:
+            raise ValueError("Expected no `tokens_per_batch` with `balance_errors` but got both.")
+        self.tokens_per_batch, self.balance_errors = tokens_per_batch, balance_errors
+        self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
+        self.collate_fn = collator.collate
+        self.num_skipped = 0
+        self.provided: frozenset[str] = frozenset()
+        self._folder: TemporaryFolder | None = None
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read the records once into memory-mapped files."""
+        if self.datasets:
+            return
+        self._folder = TemporaryFolder()
+        own_file = self.val_split if isinstance(self.val_split, str) else None
+        with ExitStack() as stack:
+            writers = {
+                split: stack.enter_context(ArrowGroupWriter(self._folder.path / f"{split}.arrow"))
+                for split in ("train", "validation")
+            }
+            for source in self.files:
+                for group, length in self._read_pairable(source):
+                    held_out = own_file is None and is_held_out(group.reference, float(self.val_split), self.seed)
+                    writers["validation" if held_out else "train"].append(group, length)
+                    if not held_out:
+                        self.provided |= _provided(group)
+            for group, length in self._read_pairable(own_file) if own_file else ():
+                writers["validation"].append(group, length)
+        datasets = {split: ArrowGroupDataset(writer.path, writer.lengths) for split, writer in writers.items()}
+        for split, dataset in datasets.items():
+            if not len(dataset):
+                sources = [own_file] if own_file and split == "validation" else self.files
+                raise InputError(f"{', '.join(sources)}: Expected groups for {split} but none are left.")
+        if self.num_skipped:
+            logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
+        self._warn_overlap(datasets)
+        if self.balance_errors:
+            self.train_weights = balancing_weights(datasets["train"].error_shares(self.criteria))
+        self.datasets = dict(datasets)
+
+    def share(self, other: PairedReportDataModule) -> None:
+        """Use the data that another module with the same settings has read from the same files."""
+        self._folder, self.datasets, self.train_weights = other._folder, other.datasets, other.train_weights
+        self.provided = other.provided
+
+    def _warn_overlap(self, datasets: dict[str, ArrowGroupDataset]) -> None:
+        train = {hash(normalize_text(text)) for text in datasets["train"].references()}
+        shared = [hash(normalize_text(text)) in train for text in datasets["validation"].references()]
+        if any(shared):
+            logger.warning(
+                "%d of the %d references of %s are in %s too: validation metrics are too optimistic.",
+                *(sum(shared), len(shared), self.val_split, ", ".join(self.files)),
+            )
+
+    def _read_pairable(self, path: str) -> Iterator[tuple[ReportGroup, int]]:
+        """Yield groups with their lengths; handle those without pairs."""
+        for group in read_groups(path, self.criteria):
+            errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
+            totals = self.criteria.total(self.criteria.target_rewards(errors))
+            if self.on_unpairable != "keep" and not len(make_pairs(totals, torch.zeros(len(totals)))):
+                if self.on_unpairable == "skip":
+                    self.num_skipped += 1
+                    continue
+                raise InputError(
+                    f"{path}, group {group.id!r}: Expected candidates with different totals but it has "
+                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set on_unpairable to skip such "
+                    "groups, or to keep them."
+                )
+            try:
+                length = self.collator.length(group)
+            except InputError as error:
+                raise InputError(f"{path}, {error}") from error
+            yield group, length
+
+
+def _provided(group: ReportGroup) -> frozenset[str]:
+    """Return the optional targets that a candidate of a group has."""
+    findings = any(candidate.findings is not None for candidate in group.candidates)
+    located_errors = any(candidate.located_errors is not None for candidate in group.candidates)
+    return frozenset({"findings"} if findings else ()) | frozenset({"located_errors"} if located_errors else ())

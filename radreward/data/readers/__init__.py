@@ -1,1 +1,0 @@
-"""Readers of published report collections."""

@@ -1,0 +1,63 @@
+"""Scores as a data frame, as a line of text and as HTML for notebooks.
+
+`scores` is a `radreward.types.Scores`, which has these functions as methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pprint import pformat
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_MAX_HTML_ROWS = 20
+
+
+def scores_frame(scores: Any, index: Any = None) -> DataFrame:
+    """Return a data frame of scores, see `Scores.to_pandas`."""
+    import pandas as pd
+
+    columns: dict[str, Sequence[Any]] = {"total": scores.total.tolist()}
+    if scores.quality is not None:
+        columns["quality"] = scores.quality.tolist()
+    for values, names, prefix in (
+        (scores.sub_scores, scores.sub_names, ""),
+        (scores.error_counts, scores.count_names, "count_"),
+    ):
+        if values is not None:
+            names = names or map(str, range(values.shape[1]))
+            columns |= {prefix + name: column.tolist() for name, column in zip(names, values.T, strict=True)}
+    columns["status"] = scores.status
+    if scores.evidence is not None:
+        columns["evidence"] = scores.evidence
+    return pd.DataFrame(columns, index=index)
+
+
+def scores_summary(scores: Any) -> str:
+    """Return a line with the number of pairs, the mean total, and the first pair without a score."""
+    is_scored = scores.total.isfinite()
+    parts = [f"{len(scores.total)} pairs"]
+    if is_scored.any():
+        parts.append(f"mean total {scores.total[is_scored].mean():.4g}")
+    if missing := (~is_scored).nonzero().flatten().tolist():
+        parts.append(f"{len(missing)} without a score, the first at index {missing[0]}: {scores.status[missing[0]]}")
+    return f"Scores({', '.join(parts)})"
+
+
+def scores_html(scores: Any) -> str:
+    """Return a table for notebooks; for a single pair, also what only one of its reports has."""
+    table = scores_frame(scores).drop(columns="evidence", errors="ignore").to_html(max_rows=_MAX_HTML_ROWS)
+    evidence = scores.evidence[0] if scores.evidence and len(scores.evidence) == 1 else None
+    return f"<p>{escape(repr(scores))}</p>{table}" + ("" if evidence is None else _evidence_html(evidence))
+
+
+def _evidence_html(evidence: Any) -> str:
+    """Return evidence as HTML; lists of what is missing and what is extra are marked as deleted and inserted."""
+    if isinstance(evidence, Mapping) and set(evidence) == {"missing", "extra"}:
+        marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
+        marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]
+        return f"<p>{' '.join(marked) or 'no difference'}</p>"
+    return f"<pre>{escape(pformat(evidence, width=100))}</pre>"

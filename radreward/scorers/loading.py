@@ -1,0 +1,131 @@
+"""Scorers by name, from a saved folder, from the Hub, or from a user's file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from radreward._lazy_imports import import_object
+from radreward.errors import InputError
+from radreward.io.hub import download_model, parse_hub_name
+from radreward.scorers.registry import CUSTOM, SCORER_SPECS, SCORERS, NamedScorer, ScorerSpec
+
+if TYPE_CHECKING:
+    from radreward.scorers.base import Scorer
+
+
+class ResolvedScorer(NamedTuple):
+    """Class, folder and settings of a scorer."""
+
+    spec: ScorerSpec
+    folder: Path | None
+    """None if the scorer is built from its settings only."""
+    settings: dict[str, Any]
+
+
+def load(name_or_path: str | Path, **settings: Any) -> Scorer:
+    """Load a scorer by its name, from the folder of a saved model or a run, from the Hub, or from a user's file.
+
+    Args:
+        name_or_path: A key of `SCORERS`, a folder, `owner/name` or `owner/name@revision` of the Hugging Face Hub, or
+            `my_file.py:my_metric` (see `CustomScorer`).
+        settings: Arguments of the scorer's `from_pretrained`, such as `on_too_long`. Without `allow_download=True`,
+            models of the Hub are only read from the cache of this machine, and nothing is sent.
+
+    Raises:
+        InputError: If there is no such scorer or setting, or the scorer needs an extra that is not installed.
+    """
+    if not isinstance(name_or_path, str | Path):
+        raise InputError(f"Expected the name or the folder of a scorer but got {type(name_or_path).__name__}.")
+    resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
+    scorer_class = import_object(resolved.spec.class_path)
+    if resolved.spec is not CUSTOM:  # whose file decides
+        _check_settings(str(name_or_path), scorer_class, settings)
+    scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
+    if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
+        scorer.title = named.title
+    return scorer
+
+
+def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedScorer:
+    """Return the class, folder and settings of a scorer without importing it.
+
+    Args:
+        name_or_path: See `load`.
+        allow_download: Allow the download of a model from the Hub.
+
+    Raises:
+        InputError: If there is no scorer of that name or in that folder.
+    """
+    name, _, value = str(name_or_path).partition(":")
+    if (named := SCORERS.get(name)) and (named.argument or not value):
+        return _resolve_named(name, named, value)
+    path = Path(name_or_path).expanduser()
+    file, _, metric = str(path).rpartition(":")
+    if file.endswith(".py") and metric:
+        return ResolvedScorer(CUSTOM, path, {})
+    if path.is_dir():
+        return _resolve_folder(path)
+    if hub_name := parse_hub_name(str(name_or_path)):
+        return _resolve_folder(download_model(hub_name, allow_download))
+    if str(name_or_path).startswith((".", "~")) or len(path.parts) > 1:
+        raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
+    similar = get_close_matches(str(name_or_path).lower(), SCORERS, n=1)
+    hint = f" Did you mean {similar[0]}?" if similar else ""
+    raise InputError(
+        f"{path}: Expected the folder of a model, my_file.py:my_metric, or one of the names {', '.join(SCORERS)}.{hint}"
+    )
+
+
+def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
+    if named.argument_help and not value:
+        raise InputError(f"{name}: Expected {named.argument_help} after a colon, as in {name}:FOLDER.")
+    if named.folder and not (named.folder / named.spec.config_name).is_file():
+        raise InputError(f"{name}: Expected the model in {named.folder} but this installation does not contain it.")
+    if not value and named.without_argument:
+        return ResolvedScorer(named.without_argument, None, {})
+    return ResolvedScorer(named.spec, named.folder, named.settings | ({named.argument: value} if value else {}))
+
+
+def _resolve_folder(path: Path) -> ResolvedScorer:
+    for spec in SCORER_SPECS:
+        for folder in (path / "model", path):
+            if (folder / spec.config_name).is_file():
+                return ResolvedScorer(spec, folder, {})
+    if (path / "config.yaml").is_file():
+        raise InputError(
+            f"{path}: contains a run without a model; finish it with `radreward fit ... --ckpt-path=last`."
+        )
+    raise InputError(
+        f"{path}: Expected the folder of a saved scorer or of a run but it contains no config.json or similar file."
+    )
+
+
+def _check_settings(name: str, scorer_class: type, settings: Mapping[str, Any]) -> None:
+    """Check that a scorer has these settings, and this machine the device among them."""
+    known = dict(inspect.signature(scorer_class.from_pretrained).parameters)  # type: ignore[attr-defined]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        known |= inspect.signature(scorer_class).parameters
+    names = [name for name in known if name not in ("folder", "settings")]
+    for setting in settings:
+        if setting not in names:
+            similar = get_close_matches(setting, names, n=1)
+            hint = f" Did you mean {similar[0]}?" if similar else ""
+            raise InputError(f"{name}: Expected settings among {', '.join(names)} but got {setting!r}.{hint}")
+    if settings.get("device", "cpu") != "cpu":
+        _check_device(settings["device"])
+
+
+def _check_device(device: Any) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError, TypeError) as error:  # AssertionError: PyTorch without CUDA
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"device: Expected a device of this machine, such as cpu, but got {device!r}: {reason}."
+        ) from error

@@ -1,0 +1,43 @@
+"""Cases to rate, from a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from radreward.criteria import Criteria
+from radreward.errors import InputError
+from radreward.io.validated_rows import read_validated_rows
+from radreward.meta_evaluation.converters.ratings import RatingCase, parse_case
+
+_SIGNIFICANCE_PREFIXES = ("significant_", "insignificant_")
+
+
+def read_cases(path: Path) -> list[RatingCase]:
+    """Read the columns id, reference, candidate and, if there are any, group and system.
+
+    Raises:
+        InputError: If the file cannot be read, or a row is unusable or has the id of another; names file and row.
+    """
+    rows = list(read_validated_rows(path, parse_case))
+    counts = Counter(case.id for _, case in rows)
+    for number, case in rows:
+        if counts[case.id] > 1:
+            raise InputError(
+                f"{path}, row {number}: field 'id': Expected different ids but {case.id!r} is there twice."
+            )
+    return [case for _, case in rows]
+
+
+def check_error_types(criteria: Criteria) -> None:
+    """Check that criteria are errors without significance, which raters state for each error.
+
+    Raises:
+        InputError: If a criterion is a rating, or names a significance.
+    """
+    for criterion in criteria.criteria:
+        if criterion.kind == "rating" or criterion.tag.startswith(_SIGNIFICANCE_PREFIXES):
+            raise InputError(
+                f"--criteria: Expected types of errors but got {criterion.tag!r}; raters state ratings and the "
+                "significance of each error anyway. Use radcliq."
+            )

@@ -1,0 +1,49 @@
+"""Cases to rate as tasks of Label Studio, with the configuration of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from radreward.criteria import Criteria
+from radreward.io.artifacts import write_json
+from radreward.io.atomic import write_text_file
+from radreward.meta_evaluation.converters.label_studio import INSIGNIFICANT
+from radreward.meta_evaluation.converters.ratings import MAX_RATING, RatingCase
+from radreward.types import Side
+
+
+def write_label_studio(cases: Sequence[RatingCase], criteria: Criteria, path: Path) -> Path:
+    """Write tasks as JSON, and the labelling configuration beside them as XML; return the path of the latter.
+
+    Args:
+        cases: The cases.
+        criteria: Types of errors.
+        path: The file of the tasks.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    write_json(path, [{"data": {**case._asdict(), "criteria": list(criteria.tags)}} for case in cases])
+    config = path.with_suffix(".xml")
+    write_text_file(config, _labelling_config(criteria))
+    return config
+
+
+def _labelling_config(criteria: Criteria) -> str:
+    """Return the labelling configuration: spans with a type of error and a significance, and a rating."""
+    labels = "".join(f"<Label value={quoteattr(tag)}/>" for tag in criteria.tags)
+    lines = ["<View>"]
+    for side in Side:
+        lines += [
+            f'  <Header value="{side.capitalize()}"/>',
+            f'  <Labels name="{side}_errors" toName="{side}">{labels}</Labels>',
+            f'  <Text name="{side}" value="${side}"/>',
+            f'  <Choices name="{side}_significance" toName="{side}" perRegion="true">',
+            f'    <Choice value="significant"/><Choice value="{INSIGNIFICANT}"/>',
+            "  </Choices>",
+        ]
+    lines += ['  <Header value="Rating of the candidate"/>']
+    lines += [f'  <Rating name="rating" toName="candidate" maxRating="{MAX_RATING}" required="true"/>', "</View>"]
+    return "\n".join(lines) + "\n"

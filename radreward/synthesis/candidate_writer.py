@@ -1,0 +1,122 @@
+"""Base class of candidate strategies, and its inputs: the reference and the request."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Literal, NamedTuple
+
+from radreward.criteria import Criteria
+from radreward.synthesis.candidates import (
+    SHORT_REPORT_SENTENCES,
+    CandidateDraft,
+    ReportSource,
+    judge_draft,
+    random_report_source,
+    similar_report_source,
+)
+from radreward.synthesis.report_reader import ReportTexts, read_reports
+from radreward.synthesis.report_styles import StyleSampler
+from radreward.text.facts import AnnotatedReport
+from radreward.text.report_parser import is_fully_parsed
+from radreward.types import Candidate
+
+LANGUAGE_TAGS = frozenset({"grammar", "medical_terminology", "clinical_history"})
+_MAX_CANDIDATE_TRIES = 20
+"""Number of candidate sets written for a reference until their totals differ."""
+
+
+class Reference(NamedTuple):
+    """A reference, and samplers of other reports that can be its candidates."""
+
+    report: AnnotatedReport
+    sample_other: ReportSource
+    """Samples reports of any other patient."""
+    sample_neighbor: ReportSource
+    """Samples reports of patients with similar findings."""
+    sample_style: StyleSampler
+    """Samples the style of a rewritten candidate."""
+    generated: AnnotatedReport | None = None
+    """Output of a report generator for the same study, if it is known."""
+
+    @classmethod
+    def among_generated(cls, report: AnnotatedReport, sample_style: StyleSampler) -> Reference:
+        """Return a reference whose candidates are generated reports of a style."""
+        other, neighbor = random_report_source(sample_style), similar_report_source(report, sample_style)
+        return cls(report, other, neighbor, sample_style)
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the report is too short for every number of errors, or not completely parsed."""
+        return len(self.report.sentences) <= SHORT_REPORT_SENTENCES or not is_fully_parsed(self.report)
+
+
+class GroupRequest(NamedTuple):
+    """A group for which candidates are to be written."""
+
+    criteria: Criteria
+    number: int
+    """Number of the group, from 0."""
+    num_candidates: int
+    references: Iterator[Reference]
+    """References for the group, sampled one by one; given reports repeat."""
+
+    @property
+    def judges_language(self) -> bool:
+        """True if the criteria judge grammar, terminology or history."""
+        return bool(LANGUAGE_TAGS & set(self.criteria.tags))
+
+    def repeated_references(self) -> Iterator[Reference]:
+        """Yield each reference several times, for as many sets of candidates."""
+        for reference in self.references:
+            for _ in range(_MAX_CANDIDATE_TRIES):
+                yield reference
+
+
+class WrittenCandidate(NamedTuple):
+    """A candidate and its tier."""
+
+    candidate: Candidate
+    tier: str
+    """Name of the requested tier, or of the strategy."""
+    outcome: Literal["in tier", "outside", "limited"]
+    """limited: the reference does not allow every tier."""
+
+
+class CandidateWriter(ABC):
+    """A strategy that writes the candidates of a reference.
+
+    Subclasses: `TierWriter`, `ProfileWriter`, `GreenPairingWriter`, `GradedWriter`, or your own.
+    """
+
+    @abstractmethod
+    def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
+        """Yield a reference of the request and its candidates, until the candidates are accepted.
+
+        Called once per group. The generator accepts the first candidates whose totals are not all equal; nothing
+        more is requested then.
+
+        Args:
+            request: The group.
+            rng: The group's source of randomness.
+        """
+
+    def read_reports(self, path: Path, text_column: str | None) -> ReportTexts:
+        """Read the reports of a file that can be references; by default all, see `read_reports`."""
+        return read_reports(path, text_column)
+
+
+def judge_candidates(
+    kind: str, reference: Reference, drafts: Iterable[CandidateDraft], criteria: Criteria
+) -> list[WrittenCandidate]:
+    """Return drafts with their errors, of a kind that has no tier."""
+    return [
+        WrittenCandidate(
+            judge_draft(reference.report, draft).candidate(reference.report, draft, criteria),
+            kind,
+            "limited" if reference.is_limited else "in tier",
+        )
+        for draft in drafts
+    ]

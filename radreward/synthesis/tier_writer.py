@@ -1,0 +1,140 @@
+"""Candidates in tiers: a good, a fair and a bad one, with error counts within the tier's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
+from radreward.synthesis.candidates import (
+    MRSCORE_TAGS,
+    SHORT_REPORT_SENTENCES,
+    CandidateDraft,
+    add_errors,
+    add_language_errors,
+    edit_candidate,
+    judge_draft,
+    rewrite_candidate,
+)
+from radreward.synthesis.error_counting import ERROR_TAGS
+from radreward.synthesis.grammar import render_report
+from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
+from radreward.synthesis.tiers import TIER_ERRORS, Tier, is_weighted, severity_tiers
+from radreward.text.facts import AnnotatedReport
+from radreward.text.report_parser import is_fully_parsed
+from radreward.types import Candidate
+
+MAX_DRAFTS = 12
+"""Number of candidates drafted for a tier."""
+_MAX_ADDED_ERRORS = 16
+"""Number of errors added to a draft that has too few."""
+_NUM_TIERS = len(TIER_ERRORS)
+_OPEN_SHARE = 0.3
+"""Share of the bad candidates with any number of errors: a report of another patient can have more than six."""
+_GOOD_ERROR_SHARES = (6, 2, 2)
+"""Shares of good candidates without, with one and with two errors: what is right in other words must be learnt."""
+
+
+class TierWriter(CandidateWriter):
+    """Writer of candidates of alternating tiers: a draft gets more errors, or is replaced, until it is in its tier.
+
+    If all criteria are binary, the tiers are ranges of points. A short reference, or one that is not completely
+    parsed, gets as many errors as it allows, see `Reference.is_limited`.
+    """
+
+    def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
+        """See `CandidateWriter.write`."""
+        tiers = severity_tiers(request.criteria)
+        for reference in request.repeated_references():
+            candidates = [
+                _write_candidate(request, reference, tiers, _sample_tier(number, rng), rng)
+                for number in range(request.num_candidates)
+            ]
+            rng.shuffle(candidates)
+            yield reference, candidates
+
+
+def _sample_tier(number: int, rng: Random) -> int | None:
+    """Return the tier of a candidate, one of each for three candidates; sometimes None instead of the bad one."""
+    tier = (number + rng.randrange(_NUM_TIERS)) % _NUM_TIERS if number >= _NUM_TIERS else number
+    return None if tier == _NUM_TIERS - 1 and rng.random() < _OPEN_SHARE else tier
+
+
+def _write_candidate(
+    request: GroupRequest, reference: Reference, tiers: Sequence[Tier], tier_index: int | None, rng: Random
+) -> WrittenCandidate:
+    """Return a candidate of a tier, or with any number of errors if None; the closest draft if none fits."""
+    if tier_index is None:
+        candidate, _ = _judge(request, reference, _draft(request, reference, _NUM_TIERS - 1, rng))
+        return WrittenCandidate(candidate, "open", "limited" if reference.is_limited else "in tier")
+    tier = tiers[min(tier_index, len(tiers) - 1)]
+    target = tier.min_severity
+    if reference.is_limited:
+        target = min(target, _max_natural_errors(reference.report))
+    drafts: list[tuple[float, Candidate]] = []
+    for _ in range(MAX_DRAFTS):
+        draft = _draft(request, reference, tier_index, rng)
+        candidate, severity = _judge(request, reference, draft)
+        for _ in range(_MAX_ADDED_ERRORS):
+            if severity > target or tier.contains(severity) or (reference.is_limited and severity == target):
+                break
+            draft = draft._replace(report=add_errors(draft.report, 1, rng))
+            candidate, severity = _judge(request, reference, draft)
+        distance = 0.0 if tier.contains(severity) else abs(severity - tier.min_severity) or 1.0
+        drafts.append((distance, candidate))
+        if not distance or reference.is_limited:
+            break
+    distance, candidate = min(drafts, key=lambda entry: entry[0])
+    return WrittenCandidate(
+        candidate, tier.name, "limited" if reference.is_limited else "outside" if distance else "in tier"
+    )
+
+
+def _draft(request: GroupRequest, reference: Reference, tier_index: int, rng: Random) -> CandidateDraft:
+    draft = draft_candidate(reference, tier_index, rng)
+    return add_language_errors(draft, rng) if request.judges_language else draft
+
+
+def _judge(request: GroupRequest, reference: Reference, draft: CandidateDraft) -> tuple[Candidate, float]:
+    """Return the candidate of a draft and its severity: errors of RadCliQ, or points lost."""
+    judgement = judge_draft(reference.report, draft, bool(MRSCORE_TAGS & set(request.criteria.tags)))
+    candidate = judgement.candidate(reference.report, draft, request.criteria)
+    if is_weighted(request.criteria):
+        return candidate, request.criteria.weighted_errors(candidate.errors or {})
+    return candidate, sum(judgement.errors[tag] for tag in ERROR_TAGS)
+
+
+def draft_candidate(reference: Reference, tier: int, rng: Random) -> CandidateDraft:
+    """Return one candidate with about the errors of a tier; `TierWriter` makes sure of them.
+
+    A reference that is not completely parsed is only edited: next to another report, its unparsed text would hide
+    errors.
+
+    Args:
+        reference: The reference.
+        tier: 0 for good, 1 for fair, 2 for bad.
+        rng: Source of randomness.
+    """
+    report = reference.report
+    num_errors = rng.randint(*TIER_ERRORS[tier]) if tier else rng.choices((0, 1, 2), _GOOD_ERROR_SHARES)[0]
+    num_errors = min(num_errors, _max_natural_errors(report))
+    kind = rng.random()
+    if not is_fully_parsed(report):
+        return edit_candidate(report, num_errors, rng)
+    if tier == 2 and kind < 0.35:
+        return CandidateDraft(reference.sample_other(rng), "random")
+    if tier == 1 and kind < 0.35:
+        return CandidateDraft(reference.sample_neighbor(rng), "neighbour")
+    if tier == 1 and kind < 0.45 and len(report.sentences) > 2:
+        return CandidateDraft(drop_and_shuffle(report, rng), "removed and shuffled")
+    if tier == 2 and kind < 0.45:
+        return CandidateDraft(render_report((), rng, reference.sample_style(rng)), "normal")
+    if kind > (0.7 if tier else 0.5):
+        return rewrite_candidate(report, num_errors, reference.sample_style, rng)
+    return edit_candidate(report, num_errors, rng)
+
+
+def _max_natural_errors(report: AnnotatedReport) -> int:
+    """Return the number of errors that a candidate may be asked to have: few if the reference is short."""
+    num_sentences = len(report.sentences)
+    return num_sentences // 2 + 1 if num_sentences <= SHORT_REPORT_SENTENCES else sum(TIER_ERRORS[-1])

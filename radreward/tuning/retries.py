@@ -1,0 +1,76 @@
+"""Retries of trials whose worker was killed or interrupted.
+
+Optuna fails such a trial and queues a copy with the same values. Both are attempts of one trial here: they share its
+index, its folder and so its checkpoints.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from optuna.storages import RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from radreward.io.locks import try_lock
+from radreward.io.outputs import LOCK_NAME
+from radreward.tuning.optuna_warnings import allow_experimental
+
+FOLDER_ATTR = "folder"
+"""User attribute of a trial: folder of its run on the worker's machine."""
+HOST_ATTR = "host"
+"""User attribute of a trial: name of the worker's machine."""
+REASON_ATTR = "reason"
+"""User attribute of a trial: why it failed or was pruned; a failed trial without a reason was interrupted."""
+
+with allow_experimental():
+    retry = RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)
+
+
+def last_attempts(study: Study) -> dict[int, FrozenTrial]:
+    """Return the last attempt of every trial, by Optuna's number of its first attempt."""
+    return {_first_number(trial): trial for trial in study.get_trials(deepcopy=False)}
+
+
+def trial_index(study: Study, trial: FrozenTrial) -> int:
+    """Return the index of a trial, which is Optuna's number of it in a study without retries."""
+    return list(last_attempts(study)).index(_first_number(trial))
+
+
+def is_retry(trial: FrozenTrial) -> bool:
+    """Return True if a trial is a later attempt."""
+    return _first_number(trial) != trial.number
+
+
+def _first_number(trial: FrozenTrial) -> int:
+    with allow_experimental():
+        first = retry.retried_trial_number(trial)
+    return trial.number if first is None else first
+
+
+def queue_interrupted_trials(study: Study) -> None:
+    """Queue a copy of every trial whose worker was killed or interrupted.
+
+    To be called by one worker at a time. A worker is dead if it sent no heartbeat for a minute, to a database, or if it
+    left the lock of its run folder, which also serves journal files and takes no time.
+    """
+    with allow_experimental():
+        fail_stale_trials(study)
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        _fail_if_lock_is_left(study, trial)
+    for trial in last_attempts(study).values():
+        if trial.state == TrialState.FAIL and REASON_ATTR not in trial.user_attrs:
+            retry(study, trial)
+
+
+def _fail_if_lock_is_left(study: Study, trial: FrozenTrial) -> None:
+    path = Path(trial.user_attrs.get(FOLDER_ATTR, ""), LOCK_NAME)
+    if FOLDER_ATTR not in trial.user_attrs or not path.exists():  # another machine, or the run has not started
+        return
+    try:
+        lock = try_lock(path)
+    except OSError:  # of another user, or on a file system without locks
+        return
+    if lock:
+        study.tell(trial.number, state=TrialState.FAIL)
+        lock.release()

@@ -1,0 +1,144 @@
+"""Workers: processes that run the trials of a study, one after the other."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from optuna.exceptions import TrialPruned
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from radreward.io.outputs import claimed_file, claimed_folder
+from radreward.io.terminal import print_status
+from radreward.tuning.retries import (
+    FOLDER_ATTR,
+    HOST_ATTR,
+    REASON_ATTR,
+    is_retry,
+    last_attempts,
+    queue_interrupted_trials,
+    trial_index,
+)
+from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS, ParameterValue
+from radreward.tuning.study_config import StudyConfig
+from radreward.tuning.trial import StudyError, TrialResult, TrialRunner, run_trial
+
+
+@contextmanager
+def starting_lock(folder: Path) -> Iterator[None]:
+    """Wait until no other worker in the folder of a study creates the study or starts a trial."""
+    with claimed_file(folder / "study.db", wait=True):
+        yield
+
+
+class TrialFailed(Exception):
+    """A trial failed for a stored reason; the study continues."""
+
+
+class TrialLost(BaseException):
+    """Another worker took a trial over; no `Exception`, because Optuna would store it as a failure."""
+
+
+class StudyWorker:
+    """One process that runs trials of a study.
+
+    Args:
+        study: The study.
+        config: Its file.
+        runner: Builds the training of a trial.
+        folder: Folder of the study.
+    """
+
+    def __init__(self, study: Study, config: StudyConfig, runner: TrialRunner, folder: Path) -> None:
+        self.study, self.config, self.runner, self.folder = study, config, runner, folder
+
+    def run_next_trial(self) -> bool:
+        """Run an interrupted trial or else a new one; return False if the study needs no other trial."""
+        with ExitStack() as starting:
+            starting.enter_context(starting_lock(self.folder))
+            queue_interrupted_trials(self.study)
+            if not self._needs_trial():
+                return False
+
+            def objective(trial: Trial) -> float:
+                return self._run_trial(trial, starting)
+
+            try:
+                self.study.optimize(objective, n_trials=1, catch=TrialFailed, gc_after_trial=True)
+            except TrialLost as lost:
+                print_status(lost)
+            else:
+                print_status(f"study {self.config.study}: {_progress_summary(self.study, self.config)}")
+        return True
+
+    def _needs_trial(self) -> bool:
+        trials = last_attempts(self.study).values()
+        return len(trials) < self.config.trials or any(trial.state == TrialState.WAITING for trial in trials)
+
+    def _run_trial(self, trial: Trial, starting: ExitStack) -> float:
+        """Run a trial in its folder and return its value; close `starting` when the next worker may start one.
+
+        Raises:
+            TrialPruned: If the pruner stopped the trial.
+            TrialFailed: If the trial failed.
+            TrialLost: If another worker took it over.
+            StudyError: If every other trial would fail with the same error.
+        """
+        values = self.config.space.suggest(trial)
+        index = trial_index(self.study, self._stored(trial))
+        folder = self.folder / "trials" / str(index)
+        trial.set_user_attr(HOST_ATTR, platform.node())
+        trial.set_user_attr(FOLDER_ATTR, str(folder.absolute()))
+        with claimed_folder(folder):
+            starting.close()  # the next worker takes the values of this trial into account
+            resumed = " (resumed)" if is_retry(self._stored(trial)) else ""
+            print_status(f"trial {index} of {self.config.trials}{resumed}: {_describe(values)}")
+            start = time.monotonic()
+            try:
+                result = run_trial(self.config, self.runner, trial, index, values, folder)
+            except StudyError as error:
+                trial.set_user_attr(REASON_ATTR, str(error))
+                raise
+        if self._stored(trial).state.is_finished():
+            raise TrialLost(f"trial {index}: another worker took it over after missing heartbeats; its result counts")
+        print_status(f"trial {index}: {self._outcome(result)}, {time.monotonic() - start:.1f} s")
+        if result.reason:
+            trial.set_user_attr(REASON_ATTR, result.reason)
+        if result.state == TrialState.PRUNED:
+            raise TrialPruned
+        if result.value is None:
+            raise TrialFailed
+        return result.value
+
+    def _stored(self, trial: Trial) -> FrozenTrial:
+        return self.study.get_trials(deepcopy=False)[trial.number]
+
+    def _outcome(self, result: TrialResult) -> str:
+        outcome = "failed" if result.value is None else f"{self.config.metric} {result.value:.4f}"
+        return f"{outcome}: {result.reason}" if result.reason else outcome
+
+
+def _describe(values: Mapping[str, ParameterValue]) -> str:
+    shown = [f"{name} {_format_value(value)}" for name, value in list(values.items())[:MAX_SHOWN_PARAMETERS]]
+    more = f" and {len(values) - len(shown)} more" if len(values) > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+def _format_value(value: ParameterValue) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _progress_summary(study: Study, config: StudyConfig) -> str:
+    """Return the best value so far, the number of trials left and the time they take."""
+    finished = [trial for trial in last_attempts(study).values() if trial.state.is_finished()]
+    remaining = config.trials - len(finished)
+    seconds = [trial.duration.total_seconds() for trial in finished if trial.duration]
+    minutes = remaining * sum(seconds) / max(1, len(seconds)) / 60
+    best = "no complete trial yet"
+    if any(trial.state == TrialState.COMPLETE for trial in finished):
+        best = f"best {study.best_value:.4f} (trial {trial_index(study, study.best_trial)})"
+    return f"{best}; {remaining} left, about {minutes:.0f} min for one worker"

@@ -1,0 +1,220 @@
+"""Messages of jsonargparse, raised by its parsers, become one line with what was expected and a remedy."""
+
+import re
+from argparse import ArgumentError
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonargparse import ArgumentParser
+
+from radreward import objectives
+from radreward.cli.option_errors import option_error
+from radreward.cli.removed_settings import REMOVED_SETTINGS
+from radreward.cli.signature import add_signature
+
+SHAPE = re.compile(r"(?:-{0,2}[\w.-]+: )?Expected .* but got .*\.")
+"""A setting, what is expected, what was given; the remedy follows."""
+
+
+class Metal:
+    """A base class."""
+
+
+class Iron(Metal):
+    """A class with settings."""
+
+    def __init__(self, purity: float = 0.5, alloy: Metal | None = None) -> None:
+        self.purity = purity
+        self.alloy = alloy
+
+
+class Tin(Metal):
+    """A class without settings."""
+
+
+class Bell:
+    """A class of which one setting is a class, and required."""
+
+    def __init__(self, metal: Metal, weight: int = 1, kind: Literal["hand", "church"] = "hand") -> None:
+        self.metal = metal
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Options of several commands.
+
+    Args:
+        pitch: Its frequency.
+    """
+
+    pitch: float = 440.0
+
+
+def ring(*, tuning: Tuning, times: int, size: Literal["small", "large"] = "small", names: Sequence[str] = ()) -> int:
+    """Ring.
+
+    Args:
+        tuning: The tuning.
+        times: Number of times.
+        size: Size.
+        names: Names.
+    """
+    return 0
+
+
+def command_error(arguments: list[str]) -> str:
+    """Return the translated error of a command's options."""
+    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    add_signature(parser, ring)
+    with pytest.raises(ArgumentError) as caught:
+        parser.parse_args(arguments)
+    return option_error(str(caught.value), "ring")
+
+
+def setting_error(**settings: Any) -> str:
+    """Return the translated error of a configuration."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(Bell, "bell")
+    parser.add_class_arguments(Iron, "iron")
+    parser.add_argument("--run_dir", type=int)
+    with pytest.raises((ArgumentError, TypeError)) as caught:
+        parser.parse_object({"bell": {"class_path": f"{__name__}.Bell", "init_args": {"metal": "Tin"}}, **settings})
+    return option_error(str(caught.value), "fit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Expected the option --times but got none. See `radreward ring --help`."),
+        (["--times=x"], "--times: Expected an int but got x. See `radreward ring --help`."),
+        (["--times", "1", "--pitch=low"], "--pitch: Expected a float but got low. See `radreward ring --help`."),
+        (
+            ["--times=1", "--size=huge"],
+            "--size: Expected one of small, large but got huge. See `radreward ring --help`.",
+        ),
+        (["--times=1", "--siz=small"], "Expected a known option but got --siz. See `radreward ring --help`."),
+        (["--times=1", "more"], "Expected a known option but got more. See `radreward ring --help`."),
+        (["--times"], "--times: Expected a value but got none. See `radreward ring --help`."),
+        (["--times=1", "--names"], "--names: Expected a value but got none. See `radreward ring --help`."),
+    ],
+)
+def test_wrong_option_of_a_command_is_one_line(arguments: list[str], message: str) -> None:
+    assert command_error(arguments) == message
+
+
+def bell(**settings: Any) -> dict[str, Any]:
+    return {"class_path": f"{__name__}.Bell", "init_args": {"metal": "Tin", **settings}}
+
+
+IRON = {"class_path": f"{__name__}.Iron"}
+SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "type": ({"bell": bell(weight="x")}, "bell.weight: Expected an int but got x. See"),
+    "choice": ({"bell": bell(kind="cow")}, "bell.kind: Expected one of hand, church but got cow. See"),
+    "nested type": (
+        {"bell": bell(metal={**IRON, "init_args": {"purity": "x"}})},
+        "bell.metal.purity: Expected a float but got x. See",
+    ),
+    "unknown setting": ({"bell": bell(wieght=1)}, "Expected a setting of Bell but got 'wieght'. Did you mean weight?"),
+    "nested unknown setting": (
+        {"bell": bell(metal={**IRON, "init_args": {"zzz": 1}})},
+        "bell.metal: Expected a setting of Iron but got 'zzz'. Its settings are purity, alloy.",
+    ),
+    "setting of a class without any": (
+        {"bell": bell(metal={"class_path": f"{__name__}.Tin", "init_args": {"purity": 1}})},
+        "bell.metal: Expected a setting of Tin but got 'purity'. It has none.",
+    ),
+    "removed setting": (
+        {"bell": bell(findings_weight=1)},
+        f"Expected a setting of Bell but got 'findings_weight'. {REMOVED_SETTINGS['findings_weight']}",
+    ),
+    "unknown setting of a group": ({"iron": {"pureness": 1}}, "Expected a setting of iron but got 'pureness'."),
+    "unknown top-level setting": ({"bel": 1}, "Expected a setting of `radreward fit` but got 'bel'. See"),
+    "misspelt class": (
+        {"bell": bell(metal=f"{__name__}.Irn")},
+        "bell.metal: Expected the import path of a class but got",
+    ),
+    "short misspelt class": (
+        {"bell": bell(metal="Irn")},
+        "bell.metal: Expected the name of a Metal but got 'Irn'. Did you mean Iron?",
+    ),
+    "class of another family": (
+        {"bell": bell(metal="json.JSONDecoder")},
+        "bell.metal: Expected the name of a Metal but got another class. Choose one of Iron, Metal, Tin, or",
+    ),
+    "class in a missing file": (
+        {"bell": bell(metal="nowhere.Brass")},
+        "bell.metal: Expected the import path of a class but got 'nowhere.Brass'. There is no file nowhere.py in ",
+    ),
+    "top-level type": ({"run_dir": "x"}, "--run-dir: Expected an int but got x. See `radreward fit --help`."),
+}
+
+
+@pytest.mark.parametrize(("settings", "message"), SETTINGS.values(), ids=SETTINGS.keys())
+def test_wrong_setting_of_a_configuration_is_one_line(settings: dict[str, Any], message: str) -> None:
+    line = setting_error(**settings)
+    assert message in line
+    assert SHAPE.match(line), line
+    assert "\n" not in line
+
+
+def test_required_setting_without_a_value_is_named() -> None:
+    line = setting_error(bell={"class_path": f"{__name__}.Bell", "init_args": {}})
+    assert line == "bell.metal: Expected a value but got none. Set --bell.metal."
+
+
+def test_class_that_its_file_does_not_define_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "alloys.py").write_text("Other = 3")
+    line = setting_error(bell=bell(metal="alloys.Bronze"))
+    assert (
+        line == "bell.metal: Expected the import path of a class but got 'alloys.Bronze'. alloys.py defines no Bronze."
+    )
+
+
+@pytest.mark.parametrize("name", list(REMOVED_SETTINGS))
+def test_remedy_of_a_removed_setting_names_objectives_of_its_example(name: str) -> None:
+    match = re.fullmatch(rf"`{name}` was removed: add (.*) to the objective, as in (\S+)\.", REMOVED_SETTINGS[name])
+    assert match is not None
+    example = (Path(__file__).parents[2] / match[2]).read_text()
+    for objective in match[1].split(" and "):
+        assert objective in objectives.__all__
+        assert objective in example
+
+
+WORDS = st.sampled_from(
+    [
+        'Parser key "',
+        '":',
+        "model.rank",
+        "\n",
+        "  - ",
+        "Expected a <class 'int'>",
+        "Expected a ",
+        ". Got value: ",
+        "Given value type: <class 'str'>",
+        "Given value: NestedArg(key='a', val='1')",
+        "class_path 'no.Such':",
+        "class_path 'Such':",
+        "Option 'x' is not accepted",
+        "Key 'y' is not expected",
+        "Group 'g' does not accept option 'z'",
+        "Expected a dot import path string: ",
+        "Not a valid subclass of Thing",
+        "unrecognized arguments: ",
+        "arguments are required: ",
+        "typing.Literal['a', 'b']",
+        "Expected `n` to be >= 1 but got 0.",
+    ]
+)
+
+
+@given(st.lists(WORDS | st.text(max_size=5)).map("".join), st.sampled_from(["fit", "score"]))
+def test_any_text_becomes_one_line(text: str, command: str) -> None:
+    line = option_error(text, command)
+    assert len(line.splitlines()) <= 1

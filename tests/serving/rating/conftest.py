@@ -1,0 +1,44 @@
+"""Cases to rate, and files as the page exports them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from radreward.criteria import RadCliQCriteria
+from radreward.serving.rating.cases import read_cases
+from tests.serving.rating.exported_files import GivenRating, write_export
+
+MARKUP = '</script><img src=x onerror="document.title=1">'
+CASES = [
+    {
+        "id": "1",
+        "reference": "Small left effusion \U0001fac1. No edema.",
+        "candidate": f"Large right effusion. {MARKUP}",
+    },
+    {"id": "2", "reference": "Rib fracture. No edema.", "candidate": "No edema.", "group": "g", "system": "A"},
+    {"id": "3", "reference": "Clear lungs.", "candidate": "Clear lungs."},
+]
+TAGS = list(RadCliQCriteria().tags)
+ExportFile = Callable[..., Path]
+
+
+@pytest.fixture
+def cases_file(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(json.dumps(case) + "\n" for case in CASES))
+    return path
+
+
+@pytest.fixture
+def export(cases_file: Path, tmp_path: Path) -> ExportFile:
+    """Return a function that writes an exported file with ratings and errors of the first cases."""
+    cases = read_cases(cases_file)
+
+    def write(name: str, rater: str, /, *given: GivenRating, **changes: Any) -> Path:
+        write_export(tmp_path / name, cases, TAGS, rater, given, **changes)
+        return tmp_path / name
+
+    return write

@@ -1,0 +1,38 @@
+"""The package without the modules and functions that only POSIX systems have, as on Windows."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+CODE = """
+import os, pkgutil, sys
+from importlib import import_module
+
+import sacrebleu  # takes other locks on Windows
+
+for name in ("fcntl", "grp", "pwd", "termios"):  # not `resource`, which transformers imports on Linux
+    sys.modules[name] = None
+for name in ("fchmod", "O_DIRECTORY", "O_NOFOLLOW", "geteuid", "getuid"):
+    delattr(os, name)
+
+import radreward
+from radreward.cli import main
+
+for module in pkgutil.walk_packages(radreward.__path__, "radreward."):
+    if not module.name.endswith("__main__"):
+        import_module(module.name)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_package_imports_and_scores_a_file_without_posix(tmp_path: Path) -> None:
+    pairs, scores = tmp_path / "pairs.jsonl", tmp_path / "scores.csv"
+    row = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Clear lungs. Small left effusion."}
+    pairs.write_text(json.dumps(row) + "\n")
+    arguments = ["score", "--scorers", "bleu-1", "er2score", f"--input={pairs}", f"--output={scores}"]
+    done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [scored] = csv.DictReader(scores.read_text().splitlines())
+    assert (scored["bleu-1_status"], scored["er2score_status"]) == ("ok", "ok")
