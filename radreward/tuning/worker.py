@@ -58,14 +58,14 @@ class StudyWorker:
 
     def run_next_trial(self) -> bool:
         """Run an interrupted trial or else a new one; return False if the study needs no other trial."""
-        with ExitStack() as starting:
+        with ExitStack() as running, ExitStack() as starting:
             starting.enter_context(starting_lock(self.folder))
             queue_interrupted_trials(self.study)
             if not self._needs_trial():
                 return False
 
             def objective(trial: Trial) -> float:
-                return self._run_trial(trial, starting)
+                return self._run_trial(trial, starting, running)
 
             try:
                 self.study.optimize(objective, n_trials=1, catch=TrialFailed, gc_after_trial=True)
@@ -79,8 +79,11 @@ class StudyWorker:
         trials = last_attempts(self.study).values()
         return len(trials) < self.config.trials or any(trial.state == TrialState.WAITING for trial in trials)
 
-    def _run_trial(self, trial: Trial, starting: ExitStack) -> float:
-        """Run a trial in its folder and return its value; close `starting` when the next worker may start one.
+    def _run_trial(self, trial: Trial, starting: ExitStack, running: ExitStack) -> float:
+        """Run a trial in its folder and return its value.
+
+        Closes `starting` when the next worker may start a trial. Claims the folder until `running` closes, after the
+        result is stored: a trial that runs in an unclaimed folder counts as interrupted.
 
         Raises:
             TrialPruned: If the pruner stopped the trial.
@@ -93,16 +96,16 @@ class StudyWorker:
         folder = self.folder / "trials" / str(index)
         trial.set_user_attr(HOST_ATTR, platform.node())
         trial.set_user_attr(FOLDER_ATTR, str(folder.absolute()))
-        with claimed_folder(folder):
-            starting.close()  # the next worker takes the values of this trial into account
-            resumed = " (resumed)" if is_retry(self._stored(trial)) else ""
-            print_status(f"trial {index} of {self.config.trials}{resumed}: {_describe(values)}")
-            start = time.monotonic()
-            try:
-                result = run_trial(self.config, self.runner, trial, index, values, folder)
-            except StudyError as error:
-                trial.set_user_attr(REASON_ATTR, str(error))
-                raise
+        running.enter_context(claimed_folder(folder))
+        starting.close()  # the next worker takes the values of this trial into account
+        resumed = " (resumed)" if is_retry(self._stored(trial)) else ""
+        print_status(f"trial {index} of {self.config.trials}{resumed}: {_describe(values)}")
+        start = time.monotonic()
+        try:
+            result = run_trial(self.config, self.runner, trial, index, values, folder)
+        except StudyError as error:
+            trial.set_user_attr(REASON_ATTR, str(error))
+            raise
         if self._stored(trial).state.is_finished():
             raise TrialLost(f"trial {index}: another worker took it over after missing heartbeats; its result counts")
         print_status(f"trial {index}: {self._outcome(result)}, {time.monotonic() - start:.1f} s")

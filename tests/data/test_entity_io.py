@@ -92,7 +92,7 @@ def test_spans_from_iob_can_ignore_stray_inside_tags() -> None:
         ({"tokens": [""], "ner_tags": ["O"]}, "field 'tokens': Expected tokens that are not empty"),
         ({"tokens": "a", "ner_tags": ["O"]}, "field 'tokens': Expected a list of tokens"),
         ({"sentences": [["a"]], "ner": []}, "field 'ner': Expected 1 lists, one per sentence, but got 0"),
-        ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "Expected tokens 0 to 0 of the sentence"),
+        ({"sentences": [["a"]], "ner": [[[0, 1, "DISEASE"]]]}, "Expected tokens of the sentence, 0 to 0"),
         ({"sentences": [["a"]], "ner": [[[0, 0]]]}, "Expected first token, last token and type"),
         ([1], "Expected a JSON object but got list"),
     ],

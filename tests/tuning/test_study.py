@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -14,6 +14,7 @@ from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
 from radreward.errors import InputError
+from radreward.io.outputs import LOCK_NAME
 from radreward.tuning import StudyConfig, StudyError, TrialRunner, load_study_config, run_study
 from radreward.tuning.retries import last_attempts
 from radreward.tuning.storage import open_storage
@@ -276,6 +277,26 @@ def test_two_workers_share_a_study_without_extra_trials(
     assert len({trial.params["x"] for trial in study.trials}) == 15
     trial_numbers = [line.split()[1] for text in outputs for line in text.splitlines() if " of 15: " in line]
     assert sorted(map(int, trial_numbers)) == list(range(15))  # each trial once
+
+
+def test_folder_of_a_trial_is_claimed_until_its_result_is_stored(
+    make_config: MakeConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise another worker could take a trial that has just ended for an interrupted one."""
+    claimed = []
+
+    class Storage(optuna.storages.InMemoryStorage):
+        def set_trial_state_values(
+            self, trial_id: int, state: TrialState, values: Sequence[float] | None = None
+        ) -> bool:
+            if state.is_finished():
+                trial = self.get_trial(trial_id)
+                claimed.append((folder / "trials" / str(trial.number) / LOCK_NAME).exists())
+            return super().set_trial_state_values(trial_id, state, values)
+
+    monkeypatch.setattr("radreward.tuning.study.open_storage", lambda *_: Storage())
+    run_study(make_config(trials=2), fake_runner(parabola), folder)
+    assert claimed == [True, True]
 
 
 def test_lost_storage_raises_input_error(
