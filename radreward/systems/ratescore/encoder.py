@@ -127,12 +127,7 @@ class EntityEncoder:
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments that embeddings depend on, for JSON."""
-        return {
-            "name": self.name,
-            "pooling": self.pooling,
-            "max_length": self.max_length,
-            "context": self.context,
-        }
+        return {"name": self.name, "pooling": self.pooling, "max_length": self.max_length, "context": self.context}
 
     def contextualize(self, text: str, entities: Sequence[Entity]) -> list[str]:
         """Return the text to embed for each entity of a report."""

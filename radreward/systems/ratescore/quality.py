@@ -43,11 +43,7 @@ def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entit
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for own in phrases.values() for text in own))}
     table = F.normalize(encoder.embed(list(row_of)).vectors, dim=-1)
     return {
-        report: ReportFindings(
-            table[[row_of[text] for text in own]],
-            own,
-            [sentence_facts(text) for text in own],
-        )
+        report: ReportFindings(table[[row_of[text] for text in own]], own, [sentence_facts(text) for text in own])
         for report, own in phrases.items()
     }
 

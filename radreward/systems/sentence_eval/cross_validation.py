@@ -52,9 +52,7 @@ class RegressorResult(NamedTuple):
 
 
 def regression_data(
-    pairs: Sequence[JudgedPair],
-    feature_set: FeatureSet,
-    targets: Mapping[str, tuple[float, str]] | None = None,
+    pairs: Sequence[JudgedPair], feature_set: FeatureSet, targets: Mapping[str, tuple[float, str]] | None = None
 ) -> tuple[RegressionData, int]:
     """Return the data of judged pairs, and the number of pairs without a sentence score or a target.
 

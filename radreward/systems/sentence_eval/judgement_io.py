@@ -76,10 +76,7 @@ def judgement_row(
         return row
     row |= {"overall": judgement.overall, "explanation": judgement.explanation}
     row["format_errors"] = judgement.format_errors
-    ids = {
-        Side.REFERENCE: sentence_ids(len(reference)),
-        Side.CANDIDATE: sentence_ids(len(candidate), uppercase=True),
-    }
+    ids = {Side.REFERENCE: sentence_ids(len(reference)), Side.CANDIDATE: sentence_ids(len(candidate), uppercase=True)}
     for side, texts, scores in (
         (Side.REFERENCE, reference, judgement.reference_scores),
         (Side.CANDIDATE, candidate, judgement.candidate_scores),

@@ -122,10 +122,7 @@ class SentencePrompt:
         turns = [Message("system", self.system_message)]
         for example in self.examples:
             sides = [[sentence.text for sentence in side] for side in (example.reference, example.candidate)]
-            turns += [
-                Message("user", _sentence_table(*sides)),
-                Message("assistant", self.format_example(example)),
-            ]
+            turns += [Message("user", _sentence_table(*sides)), Message("assistant", self.format_example(example))]
         return (*turns, Message("user", _sentence_table(reference, candidate)))
 
     def format_example(self, example: FewShotExample) -> str:

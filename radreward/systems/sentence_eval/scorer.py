@@ -226,10 +226,7 @@ def _evidence(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[JudgedSentence, ...]:
     def judged(
-        side: Side,
-        texts: Sequence[str],
-        scores: Sequence[SentenceScore | None],
-        others: Sequence[str],
+        side: Side, texts: Sequence[str], scores: Sequence[SentenceScore | None], others: Sequence[str]
     ) -> list[JudgedSentence]:
         return [
             JudgedSentence(side, text, score.score, tuple(others[match] for match in score.matches))

@@ -14,12 +14,7 @@ from torch import Tensor
 from radreward.errors import InputError
 from radreward.systems.ratescore import AffinityMatrix, PackedEntities, match_entities
 from radreward.systems.ratescore.fitting.fit_evaluation import bootstrap_affinity, cross_validate_affinity
-from radreward.systems.ratescore.fitting.optimizers import (
-    AffinityOptimizer,
-    FitResult,
-    GradientOptimizer,
-    TPEOptimizer,
-)
+from radreward.systems.ratescore.fitting.optimizers import AffinityOptimizer, FitResult, GradientOptimizer, TPEOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import RatedMatches, sample_ordered_pairs, tau_b_or_worst
 
 

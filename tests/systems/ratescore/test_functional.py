@@ -44,12 +44,7 @@ OPPOSED = {
 X, Y, BETWEEN, OPPOSITE = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.8, 0.0], [-1.0, 0.0, 0.0]
 ABN, ANA, DIS, NON_ABN = range(4)
 KNOWN: dict[str, tuple[list[tuple[list[float], int]], list[tuple[list[float], int]], list[float], list[float]]] = {
-    "identical": (
-        [(X, ANA), (Y, ABN)],
-        [(X, ANA), (Y, ABN)],
-        [1.0, 1.0, 1.0],
-        [1.0, 1.0, 1.0],
-    ),
+    "identical": ([(X, ANA), (Y, ABN)], [(X, ANA), (Y, ABN)], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
     "negation_flip": (
         [(X, ANA), (Y, ABN)],
         [(X, ANA), (Y, NON_ABN)],
@@ -68,24 +63,14 @@ KNOWN: dict[str, tuple[list[tuple[list[float], int]], list[tuple[list[float], in
         [0.8504765065931577, 0.8806087681111671, 0.865280387653243],
         [0.9604245227860563, 0.9780395202257447, 0.9691519869713631],
     ),
-    "cross_type": (
-        [(X, DIS)],
-        [(BETWEEN, ANA)],
-        [0.6, 0.6, 0.6],
-        [0.6, 0.6, 0.6],
-    ),
+    "cross_type": ([(X, DIS)], [(BETWEEN, ANA)], [0.6, 0.6, 0.6], [0.6, 0.6, 0.6]),
     "disease_vs_nonabnormality": (
         [(X, DIS)],
         [(X, NON_ABN)],
         [0.8716553966489615, 0.8716553966489615, 0.8716553966489615],
         [0.3611577852354489, 0.3611577852354489, 0.3611577852354489],
     ),
-    "negative_cosine": (
-        [(X, DIS)],
-        [(OPPOSITE, DIS)],
-        [-1.0, -1.0, -1.0],
-        [-1.0, -1.0, -1.0],
-    ),
+    "negative_cosine": ([(X, DIS)], [(OPPOSITE, DIS)], [-1.0, -1.0, -1.0], [-1.0, -1.0, -1.0]),
 }
 """Entities of reference and candidate; both directions and score of the reference implementation, long and short."""
 

@@ -198,11 +198,7 @@ RATED: tuple[dict[str, Any], ...] = tuple(
     {"reference": f"{size} {side} effusion. Heart normal.", "candidate": text, "rating": rating}
     for size in ("Small", "Large", "Moderate", "Trace")
     for side in ("left", "right", "bilateral")
-    for text, rating in (
-        (f"{size} {side} effusion.", 4.5),
-        ("No effusion. Heart normal.", 1),
-        ("Heart enlarged.", 0.0),
-    )
+    for text, rating in ((f"{size} {side} effusion.", 4.5), ("No effusion. Heart normal.", 1), ("Heart enlarged.", 0.0))
 )
 
 

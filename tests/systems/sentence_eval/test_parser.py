@@ -118,12 +118,7 @@ def test_parse_several_counterparts(cell: str) -> None:
             "no judgement: the answer cannot be parsed",
         ),
         ("Here it is:\n\n" + GOOD + "\n", [0.5, 0, 0, 0.5, 0], {"prose": 1}, "ok"),
-        (
-            GOOD.replace("Predicted,A", "And the others:\nPredicted,A"),
-            [0.5, 0, 0, 0.5, 0],
-            {"prose": 1},
-            "ok",
-        ),
+        (GOOD.replace("Predicted,A", "And the others:\nPredicted,A"), [0.5, 0, 0, 0.5, 0], {"prose": 1}, "ok"),
         (
             "\n".join(ROWS[:3]),
             [0.5, 0, None, None, None],

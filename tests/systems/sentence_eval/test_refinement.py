@@ -58,11 +58,7 @@ def test_rule_refiner_without_corrections_or_remaining_sentences() -> None:
             make_judgement([None], [score(0)]),
         ],
     )
-    assert [report.status for report in refined] == [
-        "unchanged",
-        "unchanged",
-        "not refined: no sentence would be left",
-    ]
+    assert [report.status for report in refined] == ["unchanged", "unchanged", "not refined: no sentence would be left"]
     assert [report.text for report in refined] == ["One.", "Two.", ""]
 
 

@@ -10,11 +10,7 @@ if TYPE_CHECKING:
         explanations_from_scores,
         read_explanations,
     )
-    from radreward.systems.green.summary.summary import (
-        ErrorSummary,
-        summarize_explanations,
-        summarize_files,
-    )
+    from radreward.systems.green.summary.summary import ErrorSummary, summarize_explanations, summarize_files
     from radreward.systems.green.summary.summary_files import write_summary
 
 __all__ = [

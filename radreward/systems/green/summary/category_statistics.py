@@ -90,9 +90,7 @@ def mean_over_reports(values: Sequence[float]) -> MeanOverReports:
     (MeanOverReports(n=1, mean=1.0, std=None), MeanOverReports(n=0, mean=None, std=None))
     """
     return MeanOverReports(
-        len(values),
-        statistics.fmean(values) if values else None,
-        statistics.stdev(values) if len(values) > 1 else None,
+        len(values), statistics.fmean(values) if values else None, statistics.stdev(values) if len(values) > 1 else None
     )
 
 

@@ -23,11 +23,7 @@ from radreward.systems.green.summary.category_statistics import (
     uses_green_formula,
 )
 from radreward.systems.green.summary.clusters import cluster_errors
-from radreward.systems.green.summary.explanations import (
-    ReportExplanation,
-    check_categories,
-    read_explanations,
-)
+from radreward.systems.green.summary.explanations import ReportExplanation, check_categories, read_explanations
 from radreward.systems.green.summary.tsne import Embedding2D, tsne_layout
 
 _ProgressCallback = Callable[[str], None]

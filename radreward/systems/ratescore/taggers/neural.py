@@ -127,11 +127,7 @@ class NeuralTagger(BatchTagger[TaggerModel]):
         """
         names = self.model.trainable_names()
         state = {name: value for name, value in self.model.state_dict().items() if name in names}
-        config = {
-            **self.model.settings(),
-            **self.model.backbone.to_dict(),
-            "training_info": dict(training_info or {}),
-        }
+        config = {**self.model.settings(), **self.model.backbone.to_dict(), "training_info": dict(training_info or {})}
         with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
             save_tensors(scratch / WEIGHTS_FILE, state, torch.float16 if half_precision else None)
             write_model_settings(scratch / CONFIG_FILE, config, (WEIGHTS_FILE,))

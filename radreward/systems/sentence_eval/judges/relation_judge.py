@@ -112,10 +112,7 @@ class RelationJudge(SentenceJudge):
         ]
 
     def _judge_pair(
-        self,
-        reference: Sequence[int],
-        candidate: Sequence[int],
-        pair_probabilities: Mapping[tuple[int, int], Tensor],
+        self, reference: Sequence[int], candidate: Sequence[int], pair_probabilities: Mapping[tuple[int, int], Tensor]
     ) -> SentenceJudgement:
         if not reference or not candidate:
             unmatched = SentenceScore(0.0, ())

@@ -78,16 +78,10 @@ def _export_mlp(fitted: Any) -> Regressor:
 
 REGRESSORS: dict[str, RegressorSpec] = {
     "decision-tree": RegressorSpec(
-        "sklearn.tree.DecisionTreeRegressor",
-        lambda fitted: _export_trees([fitted.tree_], 0.0, 1.0),
+        "sklearn.tree.DecisionTreeRegressor", lambda fitted: _export_trees([fitted.tree_], 0.0, 1.0)
     ),
     "svr": RegressorSpec("sklearn.svm.SVR", _export_svr, is_random=False),
-    "knn": RegressorSpec(
-        "sklearn.neighbors.KNeighborsRegressor",
-        _export_knn,
-        {"algorithm": "brute"},
-        is_random=False,
-    ),
+    "knn": RegressorSpec("sklearn.neighbors.KNeighborsRegressor", _export_knn, {"algorithm": "brute"}, is_random=False),
     "mlp": RegressorSpec(
         "sklearn.neural_network.MLPRegressor",
         _export_mlp,

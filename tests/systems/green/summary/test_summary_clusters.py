@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.systems.green.summary.clusters import (
-    QUOTES_PER_CLUSTER,
-    Quote,
-    best_cluster_labels,
-    cluster_errors,
-)
+from radreward.systems.green.summary.clusters import QUOTES_PER_CLUSTER, Quote, best_cluster_labels, cluster_errors
 from radreward.systems.green.summary.summary import embed_sentences
 from radreward.systems.green.summary.tsne import MIN_SENTENCES, tsne_layout
 
