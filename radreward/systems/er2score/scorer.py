@@ -38,17 +38,16 @@ SORT_WINDOW = 4096
 class RewardModelScorer(Scorer):
     """Total, rewards and expected error counts of candidates (ER²Score).
 
-    total = max_total + Σ_j reward_j; sub-scores are the rewards (n, N). Calibrated outputs, None if the model was saved
-    without a calibration for them: error counts (n, N), and the quality (n,) of the findings, see
-    `radreward.criteria.finding_quality`. Age and indication of the patient move the quality of an
-    `EvidenceRewardModel`, see `findings_for_patient`. The evidence of a pair is that of its statements, see
-    `StatementEvidence`, of an `EvidenceRewardModel` with a calibration. Candidates of one reference share
-    its tokens, equal pairs are scored once, and adapters are merged.
+    total = max_total + Σ_j reward_j; the sub-scores are the rewards (n, N). Error counts (n, N) and the quality (n,)
+    of the findings (see `radreward.criteria.finding_quality`) need a calibration, and are None if the model was saved
+    without it. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the patient, see
+    `findings_for_patient`; with a calibration, the evidence of a pair is a tuple of `StatementEvidence`. Candidates of
+    one reference share its tokens, equal pairs are scored once, and adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
-        precision: "fp32" computes in the precision of the backbone's weights, "bf16" the backbone in bfloat16.
-        on_too_long: "reject" gives pairs over the maximum length a status and no score, "truncate" truncates both
+        precision: "fp32" computes in the precision of the backbone's weights; "bf16" runs the backbone in bfloat16.
+        on_too_long: "reject" gives a pair over the maximum length a status and no score; "truncate" truncates both
             reports and sets the status "truncated".
         packing: "tree" encodes a reference once for its candidates, "rows" once per candidate.
         max_batch_tokens: Maximum number of tokens, with padding, per forward pass; defaults to 1,024 on the CPU, which
@@ -56,7 +55,7 @@ class RewardModelScorer(Scorer):
 
     Raises:
         ValueError: If `max_batch_tokens` is not positive, or `precision` or `on_too_long` is unknown.
-        InputError: If bf16 is requested for a quantized model, or a CPU without it.
+        InputError: If bf16 is requested for a quantized model, or on a CPU without bfloat16.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class RewardModelScorer(Scorer):
             model.backbone.name, model.criteria, artifact.template, artifact.max_length
         )
         self._model = for_inference(model, precision)
-        # Statements are found in prompts that have nothing but the two reports.
+        # Statements can be located only in prompts that contain nothing but the two reports.
         self.has_evidence = (
             isinstance(model, EvidenceRewardModel)
             and artifact.calibration is not None
@@ -100,7 +99,7 @@ class RewardModelScorer(Scorer):
         device: str = "cpu",
         allow_download: bool = False,
     ) -> RewardModelScorer:
-        """Return the scorer of a saved model; `allow_download` permits download of a missing backbone from the hub."""
+        """Return the scorer of a saved model; `allow_download` downloads a missing backbone from the Hub."""
         check_precision(precision, torch.device(device))
         return cls(load_reward_model(folder, device, allow_download, merge_adapters=True), precision, on_too_long)
 
@@ -189,7 +188,7 @@ class RewardModelScorer(Scorer):
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]
     ) -> tuple[list[_TokenPath | None], list[str]]:
-        """Return token path (None if too long) and status of each pair."""
+        """Return the token path (None if too long) and the status of each pair."""
         paths: list[_TokenPath | None] = []
         status = []
         for reference, candidate in zip(references, candidates, strict=True):
@@ -219,11 +218,11 @@ class RewardModelScorer(Scorer):
 
 
 def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
-    """Return a copy with merged adapters that computes its backbone in a precision.
+    """Return a copy with merged adapters, whose backbone computes in this precision.
 
     Raises:
         ValueError: If the precision is unknown.
-        InputError: If bf16 is requested for a quantized model, or a CPU without it.
+        InputError: If bf16 is requested for a quantized model, or on a CPU without bfloat16.
     """
     check_precision(precision, next(model.parameters()).device)
     if precision == "bf16" and model.backbone.quantization:
@@ -238,11 +237,11 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
 
 
 def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[list[_TokenPath]]:
-    """Yield batches of rows of similar length, at most `max_tokens` with padding unless a single row has more."""
+    """Yield batches of rows of similar length, of at most `max_tokens` tokens with padding or of one longer row."""
     rows = sorted(_build_rows(paths, packing, max_tokens), key=lambda row: row[0])
     batch: list[_TokenPath] = []
     num_rows = 0
-    for length, members in rows:  # in ascending order, so that the newest row is the longest
+    for length, members in rows:  # ascending, so that the last row of a batch is its longest
         if batch and length * (num_rows + 1) > max_tokens:
             yield batch
             batch, num_rows = [], 0
@@ -253,7 +252,7 @@ def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> I
 
 
 def _build_rows(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[_TokenPath]]]:
-    """Yield length and candidates of each row; a reference with too many candidates for one row gets several."""
+    """Yield the length and the candidates of each row; many candidates of one reference are split into several rows."""
     groups: dict[object, list[_TokenPath]] = {}
     for path in paths:
         groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)

@@ -1,4 +1,4 @@
-"""Statements of both reports with the errors that a reward model finds in them."""
+"""Statements of both reports, with the errors that a reward model locates in them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from radreward.text.sentence_parser import sentence_facts
 from radreward.types import Side
 
 MIN_ERRORS = 0.05
-"""Errors of a criterion below it are left out of a statement."""
+"""Smallest number of errors of a criterion that is listed for a statement."""
 
 
 class StatementEvidence(NamedTuple):
-    """A statement of one report, and the errors that show in it."""
+    """A statement of one report, with its located errors."""
 
     side: Side
-    """Report that makes the statement: the candidate, of what is false or wrong; the reference, of what is missed."""
+    """Report that contains the statement: the candidate for false or wrong findings, the reference for missed ones."""
     text: str
     start: int
     """Offset of the first character in the normalized report."""
     end: int
     errors: Mapping[str, float]
-    """Expected number of errors by criterion, those of at least `MIN_ERRORS`."""
+    """Expected number of errors per criterion; numbers below `MIN_ERRORS` are left out."""
     counterpart: str
-    """Statement of the other report on the same finding, or the one with which it is compared most; empty if none."""
+    """Statement of the other report on the same finding, else the one that most tokens are compared with; may be ""."""
 
 
 def locate_errors(
@@ -41,22 +41,22 @@ def locate_errors(
     counts: Mapping[str, float],
     tokenizer: SegmentTokenizer,
 ) -> tuple[StatementEvidence, ...]:
-    """Return the statements of a pair with their errors, the candidate's first, in the order of the texts.
+    """Return the statements of a pair with their errors: first the candidate's, then the reference's, in text order.
 
-    The counts of a criterion are divided among the statements in proportion to the evidence of their tokens.
+    The expected errors of a criterion are divided among the statements in proportion to the evidence of their tokens.
 
     Args:
         reports: Both normalized reports.
-        evidence: Evidence of the tokens of both, with at least one kind per criterion, in their order.
-        counts: Expected errors by criterion.
-        tokenizer: Tokenizer of the prompts, which have nothing but the two reports.
+        evidence: Evidence of the tokens of both; the first columns are those of the criteria, in order.
+        counts: Expected errors per criterion.
+        tokenizer: Tokenizer of the prompts, which contain only the two reports.
     """
     statements = {
         side: statement_tokens(report, len(evidence[side].values), side is Side.REFERENCE, tokenizer)
         for side, report in reports.items()
     }
     amounts = {
-        side: _sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
+        side: sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
     }
     scale = torch.tensor(list(counts.values())) / sum(part.sum(0) for part in amounts.values())
     return tuple(
@@ -73,14 +73,14 @@ def locate_errors(
     )
 
 
-def _sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
-    """Return the (M + 1, N) sums of (S, N) evidence; the last row is of tokens outside of all statements."""
+def sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
+    """Return (M + 1, N) sums of the (S, N) values of tokens; the last row sums tokens outside of all M statements."""
     sums = torch.zeros(len(statements.spans) + 1, values.shape[1])
     return sums.index_add_(0, statements.of_token, values.float())
 
 
 def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
-    """Return the statement of the other report on the same finding, or else with most of the tokens compared with."""
+    """Return the statement of the other report on the same finding, else the one that most tokens are compared with."""
     statement = own.words(number)
     others = [other.words(index) for index in range(len(other.spans))]
     if same := _same_finding(statement, others):
@@ -93,10 +93,10 @@ def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evid
 
 
 def _same_finding(statement: str, others: Sequence[str]) -> str | None:
-    """Return the first other statement that denies what a statement reports or denies, unless others report it.
+    """Return the statement that the model cannot compare with this one because one of them only denies findings.
 
-    Of a statement that only denies, it may also be the first that reports the finding; the model reads no denials, so
-    these have no tokens that are compared.
+    For a statement that reports findings: the first other one that denies them, unless others report them. For a
+    statement that only denies: the first other one that denies the same findings, else the first that reports them.
     """
     names = _findings(statement, positive=True)
     about = names or _findings(statement, positive=False)

@@ -20,13 +20,13 @@ class ErrorCategories(NamedTuple):
     """K error categories and their relation to the criteria."""
 
     categories: tuple[Criterion, ...]
-    """(K,), named without significance."""
+    """(K,) categories; their names do not contain the significance."""
     split_by_significance: bool
-    """True if the criteria are these categories twice: K significant ones, then K insignificant ones."""
+    """True if each category is two criteria: first the K significant ones, then the K insignificant ones."""
 
 
 def error_categories(criteria: Criteria) -> ErrorCategories:
-    """Return the categories of an answer: the criteria, merged if they are split by significance.
+    """Return the categories of an answer: one per criterion, or per pair of significant and insignificant criterion.
 
     >>> from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
     >>> error_categories(RadCliQCriteria()).split_by_significance

@@ -1,8 +1,8 @@
-"""Parser that reproduces GREEN's published implementation, for comparison with published numbers only.
+"""Parser that reproduces GREEN's published implementation, only for comparison with published numbers.
 
 It misreads some answers: a count without a full stop is 0 errors, a blank line ends a section, labels in capital
-letters are ignored, a missing section has no errors, and of a duplicate category one line counts. Only an empty answer
-and counts above 1,000, which no comparison needs, have no values. Enable it with `GreenTemplate(parser="official")`.
+letters are ignored, a missing section has no errors, and only one line of a duplicate category counts. One difference:
+empty answers and counts above 1,000 give None. Enable it with `GreenTemplate(parser="official")`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from radreward.prompts.parsing import MAX_COUNT
-from radreward.systems.green.parser import GreenAnswer
+from radreward.systems.green.parser import GreenAnswer, ParsedCount, answer_from_counts
 
 NUM_CATEGORIES = 6
 _COUNT = re.compile(r"(?<=: )(\d{1,18})\.")
@@ -32,18 +32,9 @@ def parse_like_official(text: str) -> GreenAnswer:
         int(matched[1]) if matched else 0,
     ]
     is_empty = not text.strip()
-    values = [None if is_empty or count > MAX_COUNT else count for count in counts]
     errors = ["empty" if is_empty else f"too large: {count}" if count > MAX_COUNT else None for count in counts]
-    return GreenAnswer(
-        significant=tuple(values[:NUM_CATEGORIES]),
-        insignificant=tuple(values[NUM_CATEGORIES:-1]),
-        num_matched=values[-1],
-        explanation=None,
-        error_texts=((),) * (2 * NUM_CATEGORIES),
-        matched_findings=(),
-        parse_errors=tuple(errors),
-        format_error=next(filter(None, errors), None),
-    )
+    parsed = [ParsedCount(None if error else count, error) for count, error in zip(counts, errors, strict=True)]
+    return answer_from_counts(parsed, None, next(filter(None, errors), None))
 
 
 def _section(text: str, name: str) -> str:

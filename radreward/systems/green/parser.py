@@ -32,7 +32,7 @@ _FILLER_WORDS = (
     "match matched noted present report reported significant the there was were"
 )
 _NO_ERROR_WORDS = _NONE_WORDS | frozenset(_FILLER_WORDS.split())
-"""Words of a line that states no errors. With other words, "no" may begin an error: "no effusion seen"."""
+"""All words of a line that states no errors. With another word, "no" may start an error: "no effusion seen"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,70 +57,69 @@ class GreenAnswer:
 
     @property
     def green(self) -> float | None:
-        """The score; None if one of its counts is."""
-        if self.num_matched is None or any(count is None for count in self.significant):
+        """The score; None if one of its counts is None."""
+        counts = [count for count in self.significant if count is not None]
+        if self.num_matched is None or len(counts) < len(self.significant):
             return None
-        return green_score(self.num_matched, [count for count in self.significant if count is not None])
+        return green_score(self.num_matched, counts)
 
 
-class _Count(NamedTuple):
+class ParsedCount(NamedTuple):
+    """A count with the descriptions listed after it, or the reason why it is None."""
+
     value: float | None
     error: str | None
     items: tuple[str, ...] = ()
 
 
 def parse_green(text: str, categories: Sequence[Criterion]) -> GreenAnswer:
-    """Parse an answer; never raises, in time linear in its length.
+    """Parse an answer with K categories; never raises, in time linear in its length.
 
-    Headings start a line. In a section, each category has a line with its label (a letter of any case, or a number) or
-    its name, and a count after the first colon that precedes a count, with or without a full stop. Lines in between,
-    also blank ones, belong to the preceding line. A category that is not listed has no error if others are listed or
-    if the section states that there are none. Duplicates, a numbered list in place of a count, and a missing or empty
-    section give None.
-
-    Args:
-        text: The answer.
-        categories: K categories.
+    A heading starts a line. In a section, each category has one line: its label (a letter of any case, or a number) or
+    its name, then a colon and a count, with or without a full stop. Other lines, also blank ones, belong to the line
+    before them. A category that is not listed has no errors if others are listed, or if the section states that there
+    are none. A count is None if its category occurs twice, a numbered list replaces it, or its section is missing or
+    empty.
     """
     k = len(categories)
     if len(text) > MAX_CHARACTERS or not text.strip():
         reason = f"too long: {len(text)} characters" if text.strip() else "empty"
-        return GreenAnswer(
-            significant=(None,) * k,
-            insignificant=(None,) * k,
-            num_matched=None,
-            explanation=None,
-            error_texts=((),) * (2 * k),
-            matched_findings=(),
-            parse_errors=(reason,) * (2 * k + 1),
-            format_error=reason,
-        )
+        return answer_from_counts([ParsedCount(None, reason)] * (2 * k + 1), None, reason)
     sections, duplicates = _split_sections(text)
-    counts: list[_Count] = []
+    counts: list[ParsedCount] = []
     unknown_category = None
     for heading in (SIGNIFICANT_ERRORS, INSIGNIFICANT_ERRORS):
-        error = _section_error(heading, sections, duplicates)
-        section, unknown = ([_Count(None, error)] * k, None) if error else _parse_section(sections[heading], categories)
-        counts += section
-        unknown_category = unknown_category or unknown
-    matched = _parse_matched(sections, duplicates)
-    parse_errors = (*(count.error for count in counts), matched.error)
-    explanation = one_line(" ".join(sections[EXPLANATION])) if EXPLANATION in sections else None
-    missing_explanation = None if EXPLANATION in sections else f"section missing: {EXPLANATION}"
+        if error := _section_error(heading, sections, duplicates):
+            counts += [ParsedCount(None, error)] * k
+        else:
+            section, unknown = _parse_section(sections[heading], categories)
+            counts += section
+            unknown_category = unknown_category or unknown
+    counts.append(_parse_matched(sections, duplicates))
+    format_error = unknown_category or next((count.error for count in counts if count.error), None)
+    if EXPLANATION not in sections:
+        return answer_from_counts(counts, None, format_error or f"section missing: {EXPLANATION}")
+    return answer_from_counts(counts, one_line(" ".join(sections[EXPLANATION])), format_error)
+
+
+def answer_from_counts(counts: Sequence[ParsedCount], explanation: str | None, format_error: str | None) -> GreenAnswer:
+    """Return the answer with these 2 K + 1 counts: significant errors, insignificant errors, matched findings."""
+    *errors, matched = counts
+    k = len(errors) // 2
     return GreenAnswer(
-        significant=tuple(count.value for count in counts[:k]),
-        insignificant=tuple(count.value for count in counts[k:]),
+        significant=tuple(count.value for count in errors[:k]),
+        insignificant=tuple(count.value for count in errors[k:]),
         num_matched=matched.value,
         explanation=explanation,
-        error_texts=tuple(count.items for count in counts),
+        error_texts=tuple(count.items for count in errors),
         matched_findings=matched.items,
-        parse_errors=parse_errors,
-        format_error=unknown_category or next(filter(None, parse_errors), None) or missing_explanation,
+        parse_errors=tuple(count.error for count in counts),
+        format_error=format_error,
     )
 
 
 def counts_by_criteria(answer: GreenAnswer, criteria: Criteria) -> ParsedAnswer:
-    r"""Return the counts of an answer by criteria; without a split by significance, sections are added.
+    r"""Return the counts of an answer by criterion; the sections are added if significance does not split the criteria.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> text = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) X: 1"
@@ -181,26 +180,26 @@ def _section_error(heading: str, sections: dict[str, list[str]], duplicates: set
     return None if heading in sections else f"section missing: {heading}"
 
 
-def _parse_section(lines: list[str], categories: Sequence[Criterion]) -> tuple[list[_Count], str | None]:
+def _parse_section(lines: list[str], categories: Sequence[Criterion]) -> tuple[list[ParsedCount], str | None]:
     """Return the count of each category, and an error if the section lists an unknown category."""
     (_, preamble), *entries = _split_entries(lines, categories)
     if not entries and not _states_none(preamble.strip()):
         error = "no counts in the section" if preamble.strip() else "empty section"
-        return [_Count(None, error)] * len(categories), None
-    counts: dict[int, _Count] = {}
+        return [ParsedCount(None, error)] * len(categories), None
+    counts: dict[int, ParsedCount] = {}
     for category, text in entries:
         if isinstance(category, str):
             error = f"unknown category: {category}"
-            return [_Count(None, error)] * len(categories), error
+            return [ParsedCount(None, error)] * len(categories), error
         if category in counts:
             counts[category] = counts[category]._replace(value=None, error="twice")
         else:
             counts[category] = _parse_count_line(text, categories[category])
-    return [counts.get(index, _Count(0.0, None)) for index in range(len(categories))], None
+    return [counts.get(index, ParsedCount(0.0, None)) for index in range(len(categories))], None
 
 
 def _split_entries(lines: list[str], categories: Sequence[Criterion]) -> Iterator[tuple[int | str, str]]:
-    """Yield the text before the first entry, then category and joined lines of each entry; unknown labels as text."""
+    """Yield the text before the first entry, then each entry: its category, or its unknown label, and its lines."""
     names = {name: index for index, category in enumerate(categories) for name in (category.name.lower(), category.tag)}
     key: int | str = -1
     parts: list[str] = []
@@ -220,7 +219,7 @@ def _split_entries(lines: list[str], categories: Sequence[Criterion]) -> Iterato
     yield key, "\n".join(parts)
 
 
-def _parse_count_line(text: str, category: Criterion) -> _Count:
+def _parse_count_line(text: str, category: Criterion) -> ParsedCount:
     """Parse the count after the label of a category, and the errors listed after it."""
     colon = text.find(":", len(category.name) if text.lower().startswith(f"{category.name.lower()}:") else 0)
     while colon >= 0:
@@ -228,15 +227,15 @@ def _parse_count_line(text: str, category: Criterion) -> _Count:
         colon = text.find(":", colon + 1)
         if count.value is not None or colon < 0 or colon > 120:
             return count
-    return _Count(None, "no count")
+    return ParsedCount(None, "no count")
 
 
-def _parse_leading_count(text: str, category: Criterion) -> _Count:
+def _parse_leading_count(text: str, category: Criterion) -> ParsedCount:
     if _states_none(text):
-        return _Count(0.0, None)
+        return ParsedCount(0.0, None)
     match = _LEADING_COUNT.match(text)
     if not match:
-        return _Count(None, "no count")
+        return ParsedCount(None, "no count")
     number = match[1].rstrip(".")
     value, error = parse_count(number, category)
     if value is not None and value != int(value):
@@ -244,7 +243,7 @@ def _parse_leading_count(text: str, category: Criterion) -> _Count:
     if value == 1 and _SECOND_LIST_ITEM.search(text, match.end()):
         value, error = None, "a numbered list and no count"
     items = text[match.end() :].lstrip(" *_.:\n") if value else ""
-    return _Count(value, error, _split_items(items))
+    return ParsedCount(value, error, _split_items(items))
 
 
 def _states_none(text: str) -> bool:
@@ -257,11 +256,11 @@ def _split_items(text: str) -> tuple[str, ...]:
     return tuple(item for item in items if item)
 
 
-def _parse_matched(sections: dict[str, list[str]], duplicates: set[str]) -> _Count:
+def _parse_matched(sections: dict[str, list[str]], duplicates: set[str]) -> ParsedCount:
     if error := _section_error(MATCHED_FINDINGS, sections, duplicates):
-        return _Count(None, error)
+        return ParsedCount(None, error)
     text = "\n".join(line.strip() for line in sections[MATCHED_FINDINGS]).strip()
     if not text:
-        return _Count(None, "empty section")
+        return ParsedCount(None, "empty section")
     count = _parse_leading_count(text, _MATCHED_CRITERION)
     return count._replace(error=count.error and f"matched findings: {count.error}")

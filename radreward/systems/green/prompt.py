@@ -1,4 +1,4 @@
-"""GREEN's prompt, and the answer that a model learns: an explanation, error counts by category, matched findings."""
+"""GREEN's prompt and answer format: an explanation, error counts per category, matched findings."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from radreward.types import PromptSegments
 
 
 class GreenTemplate(GenerativeTemplate):
-    """Asks for significant and insignificant errors of each category and for matched findings (GREEN, appendix A.1).
+    """Prompt for the significant and insignificant errors of each category and the matched findings (appendix A.1).
 
-    If the criteria are split by significance, each section holds its criteria. Otherwise all errors are written as
-    significant, and parsed as the sum of both sections.
+    If the criteria are split by significance, each section of an answer has its own criteria. Otherwise, training
+    answers list all errors as significant, and the counts of both sections are added when an answer is parsed.
 
     Args:
-        include_instruction: False leaves only the two reports, for a small model that is trained for nothing else.
-        question: Replaces the instruction, for example with the published question for the published weights: a text
-            with {reference} and {candidate}, or the path of a file with one.
-        parser: "robust" parses answers as `parse_green` does. "official" reproduces the published implementation, for
-            comparison with published numbers; it needs six categories.
+        include_instruction: False for a prompt of the two reports alone, for a small model with this task only.
+        question: Text that replaces the instruction, or the path of a file with it. It must contain {reference} and
+            {candidate}. The published weights need the published question.
+        parser: "robust" uses `parse_green`. "official" reproduces the published implementation, for comparison with
+            published numbers; it requires six categories.
 
     Raises:
-        InputError: If a file cannot be read, or the question does not have {reference} and {candidate} once each, in
-            this order.
+        InputError: If the file cannot be read, or the question does not contain {reference} once and then {candidate}
+            once.
         ValueError: If the parser is unknown.
     """
 
@@ -59,7 +59,7 @@ class GreenTemplate(GenerativeTemplate):
         """See `PromptTemplate.render`.
 
         Raises:
-            InputError: If the official parser cannot parse these criteria.
+            InputError: If the parser is "official" and there are not six categories.
         """
         categories = error_categories(criteria).categories
         if self.parser == "official" and len(categories) != NUM_CATEGORIES:
@@ -82,19 +82,22 @@ class GreenTemplate(GenerativeTemplate):
         """See `GenerativeTemplate.render_answer`."""
         categories, split = error_categories(criteria)
         k = len(categories)
-        counts, texts = analysis.error_counts, analysis.error_texts
+        errors = list(zip(analysis.error_counts, analysis.error_texts, strict=True))
         if not split:
-            counts, texts = (*counts, *(0.0,) * k), (*texts, *((),) * k)
-        return _format_green(
-            categories,
-            one_line(analysis.explanation),
-            (counts[:k], counts[k:]),
-            (texts[:k], texts[k:]),
-            analysis.matched_findings,
-        )
+            errors += [(0.0, ())] * k
+        parts = [f"[Explanation]:\n{one_line(analysis.explanation) or 'None.'}"]
+        for heading, section in ((SIGNIFICANT_ERRORS, errors[:k]), (INSIGNIFICANT_ERRORS, errors[k:])):
+            lines = [f"[{heading.title()}]:"]
+            for index, (category, (count, texts)) in enumerate(zip(categories, section, strict=True)):
+                line = f"{category_label(index)} {category.name}: {format_count(count)}."
+                lines.append(_append_items(line, texts))
+            parts.append("\n".join(lines))
+        matched = _append_items(f"{len(analysis.matched_findings)}.", analysis.matched_findings)
+        parts.append(f"[{MATCHED_FINDINGS.title()}]:\n{matched}")
+        return "\n\n".join(parts)
 
     def parse_answer(self, text: str, criteria: Criteria) -> GreenAnswer:
-        """Return counts, matched findings and texts of an answer; never raises."""
+        """Return the counts, the matched findings and the texts of an answer; never raises."""
         if self.parser == "official":
             return parse_like_official(text)
         return parse_green(text, error_categories(criteria).categories)
@@ -104,7 +107,7 @@ class GreenTemplate(GenerativeTemplate):
         return counts_by_criteria(self.parse_answer(text, criteria), criteria)
 
     def answer_statistics(self, text: str, criteria: Criteria) -> dict[str, float | None]:
-        """Return matched findings, score and, for criteria split by significance, the sums of both sections."""
+        """Return the number of matched findings, the score and, if split by significance, the sum of each section."""
         answer = self.parse_answer(text, criteria)
         statistics = {"matched": answer.num_matched, "score": answer.green}
         if error_categories(criteria).split_by_significance:
@@ -112,40 +115,12 @@ class GreenTemplate(GenerativeTemplate):
         return statistics
 
     def stop_string(self, criteria: Criteria) -> str:
-        """Return "": an answer ends with a list."""
+        """Return "": an answer ends with a list of any length."""
         return ""
 
     def to_dict(self) -> dict[str, Any]:
-        """See `GenerativeTemplate.to_dict`; stores the question, not the path of its file."""
+        """See `GenerativeTemplate.to_dict`; contains the text of the question, not the path of its file."""
         return {"include_instruction": self.include_instruction, "question": self.question, "parser": self.parser}
-
-
-def _format_green(
-    categories: Sequence[Criterion],
-    explanation: str,
-    counts: tuple[Sequence[float], Sequence[float]],
-    error_texts: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]],
-    matched_findings: Sequence[str],
-) -> str:
-    """Return an answer.
-
-    Args:
-        categories: K categories.
-        explanation: Comparison of the reports in words.
-        counts: (2, K) counts of significant and of insignificant errors.
-        error_texts: (2, K) descriptions of these errors.
-        matched_findings: Findings of both reports.
-    """
-    parts = [f"[Explanation]:\n{explanation or 'None.'}"]
-    for heading, numbers, texts in zip((SIGNIFICANT_ERRORS, INSIGNIFICANT_ERRORS), counts, error_texts, strict=True):
-        lines = [f"[{heading.title()}]:"]
-        for index, (category, number, items) in enumerate(zip(categories, numbers, texts, strict=True)):
-            count = f"{category_label(index)} {category.name}: {format_count(number)}."
-            lines.append(_append_items(count, items))
-        parts.append("\n".join(lines))
-    matched = _append_items(f"{len(matched_findings)}.", matched_findings)
-    parts.append(f"[{MATCHED_FINDINGS.title()}]:\n{matched}")
-    return "\n\n".join(parts)
 
 
 def _append_items(text: str, items: Sequence[str]) -> str:
@@ -181,14 +156,13 @@ def _load_question(text_or_path: str) -> str:
     try:
         return Path(text_or_path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{text_or_path}: Expected a text file with the question but it cannot be read ({error})."
-        ) from error
+        message = f"{text_or_path}: Expected a text file with the question but it cannot be read ({error})."
+        raise InputError(message) from error
 
 
 def _split_question(text: str) -> tuple[str, str, str]:
     before, first, rest = text.partition("{reference}")
     between, second, after = rest.partition("{candidate}")
     if not (first and second) or text.count("{reference}") != 1 or text.count("{candidate}") != 1:
-        raise InputError("question: Expected {reference} once, followed by {candidate} once.")
+        raise InputError("question: Expected a text with {reference} once and, after it, {candidate} once.")
     return before, between, after

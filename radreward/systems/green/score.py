@@ -6,11 +6,7 @@ from collections.abc import Sequence
 
 
 def green_score(num_matched: float, significant: Sequence[float]) -> float:
-    """Return M / (M + Σ significant errors), and 0 if M is 0 (GREEN, Eq. 1).
-
-    Args:
-        num_matched: Number M of findings in both reports.
-        significant: Clinically significant errors of each category.
+    """Return M / (M + Σ significant errors), or 0 if M, the number of matched findings, is 0 (GREEN, Eq. 1).
 
     Raises:
         ValueError: If a count is negative.

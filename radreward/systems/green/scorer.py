@@ -28,15 +28,15 @@ PUBLISHED_WEIGHTS = "stanfordaimi/green-"
 _QUESTION_VARIABLE = "RADREWARD_GREEN_QUESTION"
 """Environment variable with the path of the published question."""
 _HALF_A_FINDING = 0.5
-"""Prior of the quality, in the unit of GREEN's counts."""
+"""Prior of the quality: GREEN counts each finding as 1."""
 
 
 class GreenScorer(GenerativeScorer):
-    """GREEN, M / (M + Σ significant errors), of the analyses of a language model (Eq. 1).
+    """GREEN, M / (M + Σ significant errors), from the analysis that a language model writes (Eq. 1).
 
-    The published criteria are twelve counts: significant and insignificant errors of six categories. A model with other
-    criteria returns counts of those; its `Explanation` has significant and insignificant errors in any case. The
-    quality is (M + ½) / (M + ½ + Σ significant errors), which tells one error from two where nothing matches.
+    The published criteria are twelve: significant and insignificant errors of six categories. A model with other
+    criteria returns counts of those; its `Explanation` separates significant and insignificant errors in any case. The
+    quality is (M + ½) / (M + ½ + Σ significant errors), so that one error and two errors differ even if M is 0.
     """
 
     title = "GREEN"
@@ -55,19 +55,11 @@ class GreenScorer(GenerativeScorer):
         model: str | None = None,
         batch_size: int = 64,
     ) -> Self:
-        """Load the scorer of a saved evaluator, or of published weights: `green:StanfordAIMI/GREEN-RadLlama2-7b`.
+        """Load a saved evaluator, or published weights as in `green:StanfordAIMI/GREEN-RadLlama2-7b`.
 
-        Published weights get the question in the file that the environment variable RADREWARD_GREEN_QUESTION names.
-        Without it they get our own question, and a warning is logged.
-
-        Args:
-            folder: See `GenerativeScorer.from_pretrained`, also for the other arguments.
-            precision: Only fp32; published weights are loaded as float16.
-            on_too_long: See the class.
-            device: Device of the model.
-            allow_download: Allow the download from the Hub.
-            model: Folder of an evaluator or a run, or name on the Hub.
-            batch_size: See the class.
+        See `GenerativeScorer.from_pretrained` for the arguments. Published weights are loaded as float16. Their
+        question is read from the file that the environment variable RADREWARD_GREEN_QUESTION names; if it is not set,
+        a question in our words is used and a warning is logged.
 
         Raises:
             InputError: If there is no such evaluator, or the weights or the question cannot be read.
@@ -78,8 +70,8 @@ class GreenScorer(GenerativeScorer):
         scorer = cls.from_published_weights(model, question, device=device, allow_download=allow_download)
         if question is None:
             logger.warning(
-                "%s was trained with the published question (GREEN, appendix A.1) but is asked in our words; name a "
-                "file with that question in %s.",
+                "%s was trained with the published question (GREEN, appendix A.1) but gets a question in our words. "
+                "Set %s to the path of a file with the published question.",
                 model,
                 _QUESTION_VARIABLE,
             )
@@ -98,15 +90,15 @@ class GreenScorer(GenerativeScorer):
         max_answer_length: int = 512,
         parser: Literal["robust", "official"] = "robust",
     ) -> Self:
-        """Return a scorer of published weights, with their chat template; `save_pretrained` does not copy the weights.
+        """Return the scorer of published weights, with their chat template; `save_pretrained` stores only their name.
 
         Args:
-            backbone: Folder or hub name of the weights, such as StanfordAIMI/GREEN-RadLlama2-7b.
+            backbone: Folder or Hub name of the weights, such as StanfordAIMI/GREEN-RadLlama2-7b.
             question: File with the published question (GREEN, appendix A.1), which contains {reference} and
-                {candidate}. The weights were trained on its words, which cannot be distributed here; None for ours.
+                {candidate}; it cannot be distributed here. None for a question in our words.
             dtype: Precision of the weights.
             device: Device of the model.
-            allow_download: True to download missing weights from the hub.
+            allow_download: Download missing weights from the Hub.
             max_length: Maximum number of prompt tokens.
             max_answer_length: Maximum number of answer tokens; 2,048 together with `max_length` in the paper.
             parser: See `GreenTemplate`.
@@ -134,7 +126,7 @@ class GreenScorer(GenerativeScorer):
 
 
 def parse_green_score(answer: GeneratedAnswer, template: GreenTemplate, criteria: Criteria) -> ParsedScore:
-    """Return score, counts, explanation and quality of an answer."""
+    """Return the score, the counts, the explanation and the quality of an answer."""
     text = answer.text or ""
     parsed = template.parse_answer(text, criteria)
     tags = [category.tag for category in error_categories(criteria).categories]

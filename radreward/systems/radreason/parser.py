@@ -10,7 +10,7 @@ from radreward.prompts.generative_template import one_line
 from radreward.prompts.parsing import MAX_CHARACTERS, ParsedAnswer, parse_count, parse_failure
 
 ReasoningTag = Literal["think", "reasoning"]
-"""Tag of the reasoning: as models that reason write it, or as published."""
+"""Tag of the reasoning: "think", as reasoning models write it, or "reasoning", as published."""
 REASONING_TAGS: tuple[str, ...] = get_args(ReasoningTag)
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9_]*)>", re.IGNORECASE | re.ASCII)
 _TAG_START = re.compile(r"<(?=/?[A-Za-z])")
@@ -41,21 +41,16 @@ def unescape_reasoning(reasoning: str) -> str:
 class _ReasoningBlock(NamedTuple):
     reasoning: str | None
     end: int | None
-    """Offset from which numbers are parsed; None if they cannot be separated from the reasoning."""
+    """Offset at which the numbers start; None if they cannot be separated from the reasoning."""
     error: str | None
 
 
 def parse_radreason(text: str, criteria: Criteria, reasoning_tag: ReasoningTag = "think") -> ParsedAnswer:
     r"""Parse an answer; never raises, in time linear in its length.
 
-    Numbers are parsed after the reasoning only, because it may quote a report. A criterion has a value if its
-    tag occurs once, opened and closed, with a number >= 0 inside (at most 1 for a binary criterion). The answer has a
-    format error too unless there is exactly one block of reasoning, before the numbers.
-
-    Args:
-        text: The answer.
-        criteria: N criteria, whose tags are parsed.
-        reasoning_tag: Tag of the reasoning.
+    Numbers before the end of the reasoning are ignored, because the reasoning may quote a report. A criterion has a
+    value if its tag is opened and closed exactly once, with a number >= 0 inside (at most 1 for a binary criterion).
+    An answer without exactly one block of reasoning before the numbers has a format error too.
 
     >>> from radreward.criteria import Criterion
     >>> criteria = Criteria("one", [Criterion("omission", "Missing.")])
@@ -96,7 +91,7 @@ def _find_reasoning(text: str, tags: list[re.Match[str]], name: str) -> _Reasoni
         return _ReasoningBlock(None, 0, f"{name}: missing")
     if not closing:
         return _ReasoningBlock(unescape_reasoning(text[opening[0].end() :]), None, f"{name}: not closed")
-    if not opening or opening[0].start() > closing[0].start():  # some prompts open the block themselves
+    if not opening or opening[0].start() > closing[0].start():  # the opening tag may be part of the prompt
         return _ReasoningBlock(unescape_reasoning(text[: closing[0].start()]), closing[-1].end(), f"{name}: not opened")
     reasoning = unescape_reasoning(text[opening[0].end() : closing[0].start()])
     return _ReasoningBlock(reasoning, closing[-1].end(), None if len(tags) == 2 else f"{name}: twice")
@@ -117,10 +112,10 @@ def _tag_content(text: str, tags: list[re.Match[str]], positions: list[int]) -> 
 
 
 def errors_per_step(reasoning: str | None, criteria: Criteria) -> tuple[tuple[str, ...], ...]:
-    r"""Return the (N,) error descriptions of each criterion: the text after its name and a colon, split at semicolons.
+    r"""Return the (N,) error descriptions of the criteria: the text after a name and a colon, split at semicolons.
 
-    The name starts a line, optionally after "Step 3:". Reasoning in another form gives no descriptions. Takes time
-    linear in the length of the text.
+    The name starts a line, optionally after "Step 3:". Other reasoning gives no descriptions. Takes time linear in the
+    length of the text.
 
     >>> from radreward.criteria import Criterion
     >>> criteria = Criteria("two", [Criterion("omission", "Left out."), Criterion("wrong place", "Elsewhere.")])

@@ -1,4 +1,4 @@
-"""RadReason's prompt, and the answer that a model learns: reasoning in a block, then one number per criterion."""
+"""RadReason's prompt and answer format: a block of reasoning, then one number per criterion."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from radreward.types import PromptSegments
 
 
 class RadReasonTemplate(GenerativeTemplate):
-    """Asks for reasoning, criterion by criterion, and for one number in the tag of each (RadReason).
+    """Prompt for reasoning, criterion by criterion, and then one number per criterion, in its tag (RadReason).
 
     Args:
-        include_instruction: False leaves only the two reports, for a small model that is trained for nothing else.
-        reasoning_tag: Tag of the reasoning: "think", as in models that were trained to reason, or "reasoning", as
-            published.
+        include_instruction: False for a prompt of the two reports alone, for a small model with this task only.
+        reasoning_tag: Tag of the reasoning: "think", as reasoning models write it, or "reasoning", as published.
 
     Raises:
         ValueError: If `reasoning_tag` is unknown.
@@ -48,12 +47,11 @@ class RadReasonTemplate(GenerativeTemplate):
         """See `PromptTemplate.render`; a report cannot close the tags around it.
 
         Raises:
-            InputError: If a criterion has the name of a block of reasoning.
+            InputError: If a criterion has the name of a tag of the reasoning.
         """
         if named := set(REASONING_TAGS) & set(criteria.tags):
-            raise InputError(
-                f"criteria {criteria.name}: Expected no criterion named {min(named)!r}, a tag of the reasoning."
-            )
+            reserved = f"no criterion named {min(named)!r}, a tag of the reasoning"
+            raise InputError(f"criteria {criteria.name}: Expected {reserved}. Rename it.")
         if not self.include_instruction:
             return PromptSegments("", f"{reference}\n", f"{candidate}\n")
         return PromptSegments(
@@ -63,7 +61,7 @@ class RadReasonTemplate(GenerativeTemplate):
         )
 
     def render_answer(self, analysis: ErrorAnalysis, criteria: Criteria) -> str:
-        """See `GenerativeTemplate.render_answer`; tags in the reasoning are escaped, and `parse` restores them."""
+        """See `GenerativeTemplate.render_answer`; tags in the reasoning are escaped, and `parse` unescapes them."""
         steps = [
             f"Step {number}: {criterion.name}: {'; '.join(map(one_line, errors)) or 'none'}"
             for number, (criterion, errors) in enumerate(zip(criteria.criteria, analysis.error_texts, strict=True), 1)
@@ -87,7 +85,7 @@ class RadReasonTemplate(GenerativeTemplate):
 def format_radreason(
     counts: Sequence[float], reasoning: str, criteria: Criteria, reasoning_tag: ReasoningTag = "think"
 ) -> str:
-    """Return an answer with this reasoning and N counts; `parse_radreason` is the inverse.
+    """Return the answer with this reasoning and N counts; `parse_radreason` is the inverse.
 
     >>> from radreward.criteria import Criterion
     >>> criteria = Criteria("one", [Criterion("omission", "Missing.")])

@@ -15,7 +15,7 @@ from radreward.systems.radreason.prompt import RadReasonTemplate
 
 
 class RadReasonScorer(GenerativeScorer):
-    """Total of the error counts that a model states after reasoning: max_total - Σ_j count_j · weight_j."""
+    """Weighted total of the error counts that a model states after reasoning: max_total - Σ_j count_j · weight_j."""
 
     title = "RadReason"
     template_class = RadReasonTemplate
@@ -26,7 +26,7 @@ class RadReasonScorer(GenerativeScorer):
 
 
 def parse_radreason_score(answer: GeneratedAnswer, template: GenerativeTemplate, criteria: Criteria) -> ParsedScore:
-    """Return score, counts and explanation of an answer."""
+    """Return the score, the counts and the explanation of an answer."""
     text = answer.text or ""
     parsed = template.parse(text, criteria)
     values = dict(zip(criteria.tags, parsed.values, strict=True))

@@ -48,7 +48,7 @@ PRESETS: dict[str, tuple[float, list[list[float]]]] = {
         ],
     ),
 }
-"""Published p and W for long and for short reports; rows are types of entities, columns types of their matches."""
+"""Published p and W for long and for short reports; rows: type of the entity, columns: type of its match."""
 
 _TYPE_NAMES = tuple(name.lower().replace("-", "_") for name in ENTITY_TYPES)
 CELL_NAMES = tuple(f"{query}_to_{match}" for query in _TYPE_NAMES for match in _TYPE_NAMES)
@@ -57,11 +57,11 @@ CELL_NAMES = tuple(f"{query}_to_{match}" for query in _TYPE_NAMES for match in _
 
 @dataclass(frozen=True, slots=True)
 class AffinityValues:
-    """Values that replace those of a preset, each a setting that a study can search.
+    """Values that replace those of a preset; a study can search each of them.
 
     Args:
         penalty: p in [0, 1].
-        W: Affinities >= 0 by the names of `CELL_NAMES`, as in `disease_to_anatomy`; the others stay.
+        W: Affinities >= 0 by name, see `CELL_NAMES`, as in `disease_to_anatomy`; the others are those of the preset.
     """
 
     penalty: float | None = None
@@ -69,14 +69,14 @@ class AffinityValues:
 
 
 class AffinityMatrix(nn.Module):
-    """W and p, with the rule of the penalty.
+    """W and p, with the rule that selects the penalized pairs of types.
 
     Args:
         weight: (5, 5) W by type of the entity and type of its match, in the order of `ENTITY_TYPES`; >= 0, not all 0.
         penalty: p in [0, 1].
         penalty_rule: Penalized pairs of types, see `penalty_mask`.
-        clamp_cosines: Replace negative cosines by 0, so that scores stay in [0, 1]; the reference implementation does
-            not.
+        clamp_cosines: Replace negative cosines by 0, so that scores are in [0, 1]; False in the reference
+            implementation.
 
     Raises:
         InputError: If a value is out of range.
@@ -143,7 +143,7 @@ class AffinityMatrix(nn.Module):
         return ratescore(sums, self.weight, self.penalty, self.penalty_rule, undefined_score)
 
     def entity_contributions(self, matches: Matches) -> EntityContributions:
-        """Return the contribution of each entity, see `radreward.systems.ratescore.functional`."""
+        """Return the contribution of each entity to the score of its pair."""
         weight, penalty = self.weight.detach(), self.penalty.detach()
         return entity_contributions(matches, weight, penalty, self.penalty_rule, self.clamp_cosines)
 
@@ -166,18 +166,18 @@ class AffinityMatrix(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read weights that `save` wrote.
+        """Read W and p that `save` wrote.
 
         Raises:
             InputError: If a file is missing or invalid, or a value is out of range; names the file.
         """
-        config = read_config(Path(folder, CONFIG_FILE), {"penalty_rule", "clamp_cosines"}, files=(WEIGHTS_FILE,))
+        path, weights_path = Path(folder, CONFIG_FILE), Path(folder, WEIGHTS_FILE)
+        config = read_config(path, {"penalty_rule", "clamp_cosines"}, files=(WEIGHTS_FILE,))
         settings = {name: config[name] for name in ("penalty_rule", "clamp_cosines")}
-        with config_errors(Path(folder, CONFIG_FILE)):
-            check_settings(cls, settings)
-        path = Path(folder, WEIGHTS_FILE)
-        state = load_tensors(path)
         with config_errors(path):
+            check_settings(cls, settings)
+        state = load_tensors(weights_path)
+        with config_errors(weights_path):
             if set(state) != {"weight", "penalty"}:
                 raise InputError(f"Expected the tensors weight and penalty but got {', '.join(sorted(state))}.")
             return cls(state["weight"], state["penalty"], **settings)
@@ -193,9 +193,8 @@ def _validate_matrix(weight: Tensor | list[list[float]]) -> Tensor:
     invalid = ~torch.isfinite(matrix) | (matrix < 0)
     if invalid.any():
         row, column = invalid.nonzero()[0].tolist()
-        raise InputError(
-            f"Expected `weight` to be >= 0 but got {matrix[row, column].item()} in row {row}, column {column}."
-        )
+        value = matrix[row, column].item()
+        raise InputError(f"Expected `weight` to be >= 0 but got {value} in row {row}, column {column}.")
     if not matrix.any():
         raise InputError("Expected `weight` to have a number > 0 but all are 0.")
     return matrix

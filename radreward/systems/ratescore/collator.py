@@ -1,4 +1,4 @@
-"""Reports to matched entities: every distinct sentence is tagged once, every distinct name embedded once."""
+"""Entities of report pairs, tagged and matched; each distinct sentence is tagged once, each name embedded once."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from radreward.text.normalization import normalize_report
 from radreward.types import Entity, ReportGroup
 
 EMBEDDED_MAX_LENGTH = 64
-"""Maximum number of tokens per entity in the embedded scorer: words for a type take up to twenty of them."""
+"""Maximum number of tokens per entity in the embedded scorer; the prefix for a type takes up to twenty of them."""
 
 
 def embedded_entity_encoder(device: str = "cpu") -> EntityEncoder:
-    """Return the encoder of the embedded scorer: MiniLM with its head, over phrases."""
+    """Return the encoder of the embedded scorer: MiniLM with a trained head, which embeds entities as phrases."""
     return EntityEncoder(EMBEDDED_ENTITY_ENCODER, max_length=EMBEDDED_MAX_LENGTH, device=device, context="phrase")
 
 
@@ -44,7 +44,7 @@ class _MatchedReports(NamedTuple):
 def match_reports(
     tagger: Tagger, encoder: EntityEncoder, references: Sequence[str], candidates: Sequence[str]
 ) -> _MatchedReports:
-    """Tag the distinct reports, embed the distinct names, and match each pair.
+    """Tag the distinct reports, embed the distinct texts of their entities, and match the entities of each pair.
 
     Raises:
         ValueError: If the numbers of references and candidates differ.
@@ -82,14 +82,14 @@ class EntityMatchBatch(NamedTuple):
 
 
 class EntityMatchCollator(Collator):
-    """Collates groups to matched entities, with the targets of the candidates.
+    """Collates groups into matched entities, with the targets of the candidates.
 
     Args:
-        criteria: Criteria that state the errors of every candidate.
+        criteria: Criteria of the errors, which every candidate must state.
         tagger: `rules`, `embedded`, or the folder of a saved tagger.
-        encoder: Encoder of entity names; defaults to `embedded-entities` over phrases.
-        on_too_long: Raise an error if a name exceeds the encoder's token limit, or embed its beginning.
-        cache_path: SQLite file that keeps the matches of each batch between runs, such as the trials of a study.
+        encoder: Encoder of entity names; defaults to `embedded-entities` with `context` phrase.
+        on_too_long: "error" if a name exceeds the encoder's token limit, or "truncate" to embed its beginning.
+        cache_path: SQLite file that caches the matches of each batch for other runs, such as the trials of a study.
     """
 
     def __init__(
@@ -103,14 +103,15 @@ class EntityMatchCollator(Collator):
         self.criteria, self.on_too_long, self.cache_path = criteria, on_too_long, cache_path
         self.tagger = load_tagger(tagger)
         self.encoder = encoder or embedded_entity_encoder()
-        self.encoder.max_batch_tokens = 1  # names together round differently, and a resumed run has others together
+        self.encoder.max_batch_tokens = 1  # one name per pass: rounding depends on the batch, and batches on resuming
         self._caching_tagger = CachingTagger(self.tagger)
 
     def collate(self, groups: Sequence[ReportGroup]) -> EntityMatchBatch:
         """Return the batch.
 
         Raises:
-            InputError: If the criteria do not state the errors of a candidate, or a name is too long; names the group.
+            InputError: If the errors of a candidate by these criteria are missing, or a name is too long; names the
+                group.
         """
         groups = [_normalize_texts(group) for group in groups]
         targets = torch.cat([self._group_targets(group) for group in groups])
@@ -122,13 +123,13 @@ class EntityMatchCollator(Collator):
         """Return the number of characters, see `Collator.length`.
 
         Raises:
-            InputError: If the criteria do not state the errors of a candidate; names the group and the candidate.
+            InputError: If the errors of a candidate by these criteria are missing; names group and candidate.
         """
         self._group_targets(group)
         return super().length(group)
 
     def _matches(self, groups: Sequence[ReportGroup]) -> Matches:
-        """Return the matches of all candidates, from the cache if an earlier run stored them."""
+        """Return the matches of all candidates, from the cache if available."""
         pairs = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
         if self.cache_path is None:
             return self._compute_matches(groups, pairs)
@@ -144,8 +145,13 @@ class EntityMatchCollator(Collator):
     def _compute_matches(self, groups: Sequence[ReportGroup], pairs: Sequence[tuple[str, str]]) -> Matches:
         references, candidates = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         matched = match_reports(self._caching_tagger, self.encoder, references, candidates)
-        if matched.truncated and self.on_too_long == "error":
-            self._raise_too_long(groups, matched)
+        for group in groups if self.on_too_long == "error" else ():
+            for text in (group.reference, *(candidate.text for candidate in group.candidates)):
+                if text in matched.truncated:
+                    message = self.encoder.too_long_message(matched.truncated[text])
+                    raise InputError(
+                        f"group {group.id!r}: {message} Set on_too_long to truncate, or raise the encoder's max_length."
+                    )
         return matched.matches
 
     @cached_property
@@ -158,15 +164,6 @@ class EntityMatchCollator(Collator):
             for number, candidate in enumerate(group.candidates, 1)
         ]
         return self.criteria.total(self.criteria.target_rewards(torch.stack(errors).double()))
-
-    def _raise_too_long(self, groups: Sequence[ReportGroup], matched: _MatchedReports) -> None:
-        for group in groups:
-            for text in (group.reference, *(candidate.text for candidate in group.candidates)):
-                if text in matched.truncated:
-                    message = self.encoder.too_long_message(matched.truncated[text])
-                    raise InputError(
-                        f"group {group.id!r}: {message} Set on_too_long to truncate, or raise the encoder's max_length."
-                    )
 
 
 def _normalize_texts(group: ReportGroup) -> ReportGroup:

@@ -1,4 +1,4 @@
-"""Embeddings of entity names: one unit vector per distinct name, cached in memory and optionally in a file."""
+"""Embeddings of entity names: one unit vector per distinct name, cached in memory and, if requested, in a file."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class NameEmbeddings(NamedTuple):
 
 
 class EntityEncoder:
-    """Maps entity names to unit vectors whose cosine measures similarity of meaning.
+    """Maps entity names to unit vectors whose cosine measures the similarity of their meanings.
 
-    A name is tokenized with the special tokens of the tokenizer, encoded and pooled: the mean of the last hidden
-    states, as MiniLM was trained, or the first token, as RaTEScore takes it from BioLORD-2023-C. Names of equal length
-    are encoded together, so there is no padding.
+    A name is tokenized with special tokens, encoded and pooled: either the mean of the last hidden states, with which
+    MiniLM was trained, or the state of the first token, which RaTEScore uses of BioLORD-2023-C. Names of equal length
+    are encoded together, without padding.
 
     Args:
-        name: `embedded` (MiniLM), `embedded-entities` (MiniLM with a head trained on the lexicon, so that "left" and
-            "right" differ and synonyms do not; made for `context` phrase), `tiny-bert`, a local folder or a Hub name.
-        pooling: Mean of all tokens, or the first token.
+        name: `embedded` (MiniLM), `embedded-entities` (MiniLM with a head trained on the lexicon, which separates left
+            from right and joins synonyms; trained for `context` phrase), `tiny-bert`, a local folder or a Hub name.
+        pooling: "mean" of all tokens, or the "first" token.
         max_length: Maximum number of tokens per name, including special tokens.
         cache_size: Maximum number of names cached in memory; the least recently used are dropped first.
         cache_path: SQLite file that caches embeddings between runs.
@@ -63,8 +63,8 @@ class EntityEncoder:
         max_batch_tokens: Maximum number of tokens per forward pass.
         device: Device of the encoder.
         allow_download: Download an encoder that is not on this machine from the Hub.
-        context: Text to embed of an entity: its name as in the paper, its name after words for its type, or its phrase,
-            see `radreward.systems.ratescore.entity_context.contextualize`.
+        context: Text that is embedded for an entity: its "name" as in the paper, its name after a prefix for its
+            "type", or its "phrase", see `radreward.systems.ratescore.entity_context.contextualize`.
 
     Raises:
         ValueError: If a number is too small, or `pooling` or `context` is unknown.
@@ -120,13 +120,13 @@ class EntityEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of all that embeddings depend on: weights, tokenizer, pooling, context and limit."""
+        """Hash of everything that determines the embeddings: weights, tokenizer, pooling, context and limit."""
         head = None if self._head is None else self._head.state_dict()
         settings = [self.pooling, self.max_length, self.context, self._tokenizer.backend_tokenizer.to_str()]
         return fingerprint(settings, self._model.state_dict(), head)
 
     def settings(self) -> dict[str, Any]:
-        """Return the arguments that embeddings depend on, for JSON."""
+        """Return the arguments that determine the embeddings, for JSON."""
         return {"name": self.name, "pooling": self.pooling, "max_length": self.max_length, "context": self.context}
 
     def contextualize(self, text: str, entities: Sequence[Entity]) -> list[str]:
@@ -149,7 +149,7 @@ class EntityEncoder:
         return f"Expected an entity of at most {self.max_length} tokens but got {name!r}."
 
     def embed(self, names: Sequence[str]) -> NameEmbeddings:
-        """Return embeddings of n names, truncating names over the limit."""
+        """Return embeddings of n names; a name over the limit is truncated."""
         found = self._cache.get_or_compute(names, self._load_or_compute)
         vectors = torch.stack([found[name].vector for name in names]) if names else torch.empty(0, self.embedding_dim)
         return NameEmbeddings(vectors, tuple(found[name].truncated for name in names))
@@ -169,9 +169,8 @@ class EntityEncoder:
         # split_special_tokens: an entity "[SEP]" is ordinary text.
         options: dict[str, Any] = {"split_special_tokens": True, "verbose": False}
         full: list[list[int]] = self._tokenizer(list(names), **options)["input_ids"]
-        tokens: list[list[int]] = self._tokenizer(list(names), truncation=True, max_length=self.max_length, **options)[
-            "input_ids"
-        ]
+        options |= {"truncation": True, "max_length": self.max_length}
+        tokens: list[list[int]] = self._tokenizer(list(names), **options)["input_ids"]
         embeddings: dict[str, NameEmbedding] = {}
         for batch in self._length_batches([len(ids) for ids in tokens]):
             states = self._model(torch.tensor([tokens[i] for i in batch], device=self.device)).last_hidden_state
@@ -179,7 +178,7 @@ class EntityEncoder:
             vectors = F.normalize(pooled.float(), dim=1)
             vectors = (vectors if self._head is None else self._head(vectors)).cpu()
             for index, vector in zip(batch, vectors, strict=True):
-                # Clone: a row of the batch would keep the whole batch in memory.
+                # A view of the row would keep the whole batch in memory.
                 embeddings[names[index]] = NameEmbedding(vector.clone(), len(full[index]) > self.max_length)
         return embeddings
 
@@ -202,7 +201,7 @@ def _from_bytes(value: bytes) -> NameEmbedding:
 
 
 def _load_encoder(name: str, allow_download: bool) -> Any:
-    """Load an encoder without its pooler; any architecture, since names need neither adapters nor masks."""
+    """Load an encoder of any architecture, without its pooler."""
     if name == EMBEDDED_BACKBONE:
         return BertEncoder.load(resolve_backbone(name))
     if name.startswith(TINY_PREFIX):

@@ -1,4 +1,4 @@
-"""Text that is embedded of an entity: its name, words for its type, or its phrase in the sentence."""
+"""Text that is embedded for an entity: its name, its name after a prefix for its type, or its phrase."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TYPE_PREFIXES = {
     "Non-Abnormality": "normal, no acute abnormality: ",
     "Non-Disease": "normal, no acute disease: ",
 }
-"""Texts before names by type. A general encoder separates "heart" from "cardiac silhouette", and "clear" from
-"unremarkable"; the prefix brings them together. Present findings have no prefix, so that they stay separate from each
-other and from negated ones."""
+"""Prefixes of names by type. For a general encoder, "heart" differs from "cardiac silhouette" and "clear" from
+"unremarkable"; a common prefix makes them more similar. Present findings have no prefix, so that they remain different
+from each other and from negated findings."""
 MAX_GAP, MAX_PHRASE = 25, 120
 """Maximum number of characters between a finding and a body part of its phrase, and of the whole phrase."""
 _CLAUSE_END = re.compile(r"[.;:\n]")
@@ -33,8 +33,8 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
 
     - name: its name, as in the paper.
     - type: its name after a prefix for its type, see `TYPE_PREFIXES`.
-    - phrase: like type, but a present finding and the body parts next to it are both embedded as their common phrase.
-      "Enlarged" alone does not say what is enlarged, and "collapse" on the left is "left lobar collapse".
+    - phrase: as type, but a present finding and the body parts close to it are all embedded as their common phrase,
+      because "enlarged" alone does not tell the body part.
 
     Args:
         context: The mode.
@@ -55,7 +55,7 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
 
 
 def present_findings(text: str, entities: Sequence[Entity], texts: Sequence[str] | None = None) -> list[str]:
-    """Return the texts of the findings that a report states to be present; a word of a change is none.
+    """Return the texts of the present findings of a report; words that state a change, as "increased", are left out.
 
     Args:
         text: The report.
@@ -76,7 +76,7 @@ def present_findings(text: str, entities: Sequence[Entity], texts: Sequence[str]
 
 
 def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
-    """Return phrases of present findings and their body parts, by the index of either."""
+    """Return the common phrase of present findings and their body parts, by the index of each of these entities."""
     findings = [index for index, entity in enumerate(entities) if entity.type in FINDING_TYPES]
     if not findings:
         return {}
@@ -97,7 +97,7 @@ def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
 
 
 def _gap(text: str, a: Entity, b: Entity) -> float:
-    """Return the number of characters between two entities; infinite if many, or if a clause ends between them."""
+    """Return the number of characters between two entities; infinite if > MAX_GAP or if a clause ends between them."""
     first, second = sorted((a, b), key=lambda entity: entity.start)
     gap = second.start - first.end
     return float("inf") if gap > MAX_GAP or _CLAUSE_END.search(text, first.end, second.start) else gap

@@ -1,4 +1,4 @@
-"""A small head over embeddings of names, so that MiniLM separates left from right and recognizes synonyms."""
+"""A small head over the embeddings of names, which separates left from right and joins synonyms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from radreward.io.artifacts import load_into, load_tensors, save_tensors
 from radreward.io.model_config import read_config, write_config
 
 EMBEDDED_HEAD = Path(__file__).with_name("embedded") / "head.safetensors"
-_HIDDEN_SIZE = 512
 
 
 class EntityHead(nn.Module):
@@ -28,7 +27,7 @@ class EntityHead(nn.Module):
     True
     """
 
-    def __init__(self, embedding_dim: int, hidden_size: int = _HIDDEN_SIZE) -> None:
+    def __init__(self, embedding_dim: int, hidden_size: int = 512) -> None:
         super().__init__()
         self.inner, self.outer = nn.Linear(embedding_dim, hidden_size), nn.Linear(hidden_size, embedding_dim)
         nn.init.zeros_(self.outer.weight)
@@ -47,7 +46,7 @@ class EntityHead(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path = EMBEDDED_HEAD) -> EntityHead:
-        """Read a head that `save` wrote.
+        """Load a head that `save` wrote.
 
         Raises:
             InputError: If the file is missing or invalid.

@@ -20,21 +20,15 @@ from radreward.types import ENTITY_TYPES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitReport:
-    """A fit and its evaluation.
-
-    Attributes:
-        affinity: Fitted W and p.
-        initial: Initial W and p.
-        type_pair_counts: (5, 5) number of matches of each pair of types in the training pairs.
-        intervals: Bootstrap intervals, if computed.
-        cross_validation: Agreement on held-out references.
-        fit: The fit.
-    """
+    """A fit and its evaluation."""
 
     affinity: AffinityMatrix
+    """Fitted W and p."""
     initial: AffinityMatrix
     type_pair_counts: Tensor
+    """(5, 5) number of matches of each pair of types in the training pairs."""
     intervals: ConfidenceIntervals | None
+    """Bootstrap intervals; None if not requested."""
     cross_validation: CrossValidation
     fit: FitResult
 
@@ -107,8 +101,7 @@ def _fit_report_markdown(report: FitReport) -> str:
     paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
     fit = report.fit
     paragraphs.append(
-        f"{fit.evaluations} evaluations in {fit.seconds:.2f} s, of which the optimizer itself took "
-        f"{fit.search_seconds:.2f} s."
+        f"{fit.evaluations} evaluations in {fit.seconds:.2f} s; {fit.search_seconds:.2f} s of them in the optimizer."
     )
     return "\n\n".join(paragraphs) + "\n"
 

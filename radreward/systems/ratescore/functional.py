@@ -17,8 +17,7 @@ def penalty_mask(penalty_rule: PenaltyRule) -> Tensor:
     """Return the (5, 5) bool mask of penalized pairs of types (entity, match).
 
     "mismatch": all pairs of different types (RaTEScore, section 2.4). "opposed": the eight pairs of Abnormality or
-    Disease with Non-Abnormality or Non-Disease, as in the reference implementation, to which the published weights
-    belong; Anatomy is never penalized.
+    Disease with Non-Abnormality or Non-Disease, as in the reference implementation and for the published weights.
 
     Raises:
         ValueError: If the rule is unknown.
@@ -39,8 +38,8 @@ def precision_recall(
 ) -> Tensor:
     r"""Return the score of each direction: Σ W·cos·(p if penalized) / Σ W over the entities of one report.
 
-    RaTEScore, section 2.4, with the entities of that report as queries. W is indexed by [type of the entity, type of
-    its match] in both directions. The penalty is in the numerator only.
+    See section 2.4 of RaTEScore; the entities of that report are the queries. In both directions, W has the index [type
+    of the entity, type of its match]. The penalty is only in the numerator.
 
     Args:
         sums: Matches of n pairs, summed by types.
@@ -138,9 +137,9 @@ def entity_contributions(
 
 
 def score_loss_by_type(matches: Matches, contributions: EntityContributions) -> Tensor:
-    """Return the (n, 5) float64 score loss by the type of the entity, regardless of the type of its match.
+    """Return the (n, 5) float64 score losses by type of the entity; a row sums to 1 - score.
 
-    The five losses of a pair sum to 1 - score; NaN if a report has no entity.
+    NaN if a report of the pair has no entity.
     """
     cell = matches.pair_index * NUM_TYPES + matches.query_type
     zeros = contributions.score_loss.new_zeros(matches.num_pairs * NUM_TYPES)

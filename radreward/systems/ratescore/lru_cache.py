@@ -1,16 +1,16 @@
-"""In-memory cache of values that are computed in batches, limited to the most recently used."""
+"""In-memory cache of values that are computed in batches; only the most recently used are kept."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 
 
 class BatchLRUCache(Generic[Value]):
-    """Values by text.
+    """A cache of values by text.
 
     Args:
         max_cached: Maximum number of values; the least recently used are dropped first.
@@ -21,8 +21,8 @@ class BatchLRUCache(Generic[Value]):
     >>> cache = BatchLRUCache[int](max_cached=2)
     >>> cache.get_or_compute(["a", "bb", "ccc"], lambda texts: {text: len(text) for text in texts})
     {'a': 1, 'bb': 2, 'ccc': 3}
-    >>> list(cache)
-    ['bb', 'ccc']
+    >>> cache.get_or_compute(["a", "bb"], lambda texts: dict.fromkeys(texts, 0))  # "a" was dropped
+    {'bb': 2, 'a': 0}
     """
 
     def __init__(self, max_cached: int) -> None:
@@ -31,13 +31,10 @@ class BatchLRUCache(Generic[Value]):
         self.max_cached = max_cached
         self._values: OrderedDict[str, Value] = OrderedDict()
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
     def get_or_compute(
         self, texts: Iterable[str], compute: Callable[[list[str]], Mapping[str, Value]]
     ) -> dict[str, Value]:
-        """Return the values of the distinct texts; `compute` gets those that are not cached, if any."""
+        """Return the values of the distinct texts; `compute` is called with those that are not cached, if any."""
         distinct = list(dict.fromkeys(texts))
         missing = [text for text in distinct if text not in self._values]
         values = {text: self._values[text] for text in distinct if text in self._values}

@@ -1,4 +1,4 @@
-"""Match every entity of a report with the most similar entity of another report, independently of W and p."""
+"""Matches of the entities of two reports: each entity with the most similar one of the other; independent of W, p."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class PackedEntities(NamedTuple):
 class Matches(NamedTuple):
     """Each entity of n report pairs with its match in the other report; m entities in total.
 
-    Ordered by pair; the entities of the reference come first. A pair in which a report has no entity has no matches.
-    (A tuple, because Lightning moves batches of tuples, but not of frozen dataclasses, to a device.)
+    Matches are ordered by pair; the entities of the reference come first. A pair in which a report has no entity has no
+    matches. (A tuple, because Lightning moves tuples to a device, but not frozen dataclasses.)
     """
 
     cosine: Tensor
@@ -101,7 +101,7 @@ class Matches(NamedTuple):
 
 
 class TypePairSums(NamedTuple):
-    """Matches of n pairs summed by the types of both entities: all that a score depends on besides W and p."""
+    """Matches of n pairs summed by the types of both entities; with W and p, they determine the scores."""
 
     cosine_sums: Tensor
     """(n, 2, 5, 5) float64 sum of cosines by direction, type of the entity and type of its match."""
@@ -123,8 +123,8 @@ def match_entities(
 ) -> Matches:
     """Match each entity with the entity of the other report of highest cosine (RaTEScore, section 2.4), both ways.
 
-    Equal names have exactly equal cosines. Ties go to a match of the entity's own type, then to the first type in
-    `ENTITY_TYPES`: the paper leaves ties open, and a score must not depend on the order of sentences.
+    Equal names have exactly equal cosines. Of equal cosines, a match of the entity's own type has priority, then the
+    first type in `ENTITY_TYPES`; so the order of sentences does not change a score. The paper does not define ties.
 
     Args:
         embeddings: (names, d), of any length; a row of zeros has cosine 0 with everything.
@@ -198,7 +198,7 @@ def _pad_entities(entities: PackedEntities, reports: Tensor) -> _PaddedEntities:
 def _pairwise_cosines(table: Tensor, rows: _PaddedEntities, columns: _PaddedEntities) -> Tensor:
     """Return (b, R, C) cosines; -inf at padding."""
     cosines = (table[rows.name_index] @ table[columns.name_index].transpose(1, 2)).clamp(-1, 1)
-    # A matrix product may round equal rows differently: all equal names take the value of the first, so ties are exact.
+    # A matrix product may round equal rows differently. Equal names get the value of the first one, so ties are exact.
     row, column = (
         (side.name_index[:, :, None] == side.name_index[:, None]).int().argmax(2) for side in (rows, columns)
     )
@@ -214,12 +214,12 @@ def _best_matches(cosines: Tensor, query_type: Tensor, match_type: Tensor) -> tu
 
 
 def _pair_chunks(counts: Tensor, embedding_dim: int, max_elements: int) -> Iterator[Tensor]:
-    """Yield indices of pairs of similar size, at least one and otherwise up to `max_elements`; skip empty pairs."""
+    """Yield indices of non-empty pairs of similar size, with at most `max_elements` tensor elements or one pair."""
     largest = counts.max(1).values
     order = largest.argsort(stable=True)
     order = order[largest[order] > 0]
     while len(order):
-        # Sizes rise, so the size of the last pair bounds those of all pairs of the chunk.
+        # Sizes are ascending, so the last pair of a chunk is its largest.
         size, number = largest[order], torch.arange(1, len(order) + 1)
         fits = int((number * size * (2 * size + 2 * embedding_dim) <= max_elements).sum())
         yield order[: max(1, fits)]

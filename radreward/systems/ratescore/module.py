@@ -1,4 +1,4 @@
-"""LightningModule that fits W and p of RaTEScore: every pair is matched once, then the weights are fitted."""
+"""LightningModule that fits W and p of RaTEScore: it matches every pair once, then fits to the matches."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from radreward.systems.ratescore.functional import PenaltyRule
 from radreward.systems.ratescore.scorer import RaTEScore
 
 _RATED_MATCHES_KEY = "rated_matches"
-"""Key of a checkpoint for the pairs that were matched so far."""
+"""Key of the matched pairs in a checkpoint."""
 
 
 class AffinityResults(NamedTuple):
     """Results of a fit."""
 
     metrics: MetricTable
-    """Agreement of the presets and, in the row "total", of the fit; see `rank_agreement`."""
+    """Agreement of the presets and, in the row "total", of the fitted W and p; see `rank_agreement`."""
     validation: RatedMatches
     report: FitReport
 
@@ -93,7 +93,7 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
         write_json(run.metrics, {**pairs, "agreement": results.metrics, **training_info})
 
     def export(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Measure and save the last fit, which is that to all pairs; there is no backbone and no best checkpoint."""
+        """Measure and save the last fit, which used all pairs; there is no backbone and no best checkpoint."""
         results = self.measure(module, trainer, data)
         steps, files = trainer.global_step, data.file_fingerprints()
         self.save(module, results, run, data, {"steps": steps, "data": files}, as_float16=False)
@@ -101,24 +101,24 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
 
 
 class AffinityModule(BaseModule):
-    """Fits W and p to targets (RaTEScore, section 2.4), given tagger and encoder of entities.
+    """Fits W and p to targets (RaTEScore, section 2.4); the tagger and the encoder of entities do not change.
 
-    Matches do not depend on W and p. One epoch matches every pair; before validation, the optimizer fits to the
-    matches, with a part of the references for early stopping. After training, cross-validation and a bootstrap over
-    references evaluate the fit.
+    One epoch matches every pair, since matches do not depend on W and p. Before each validation, the optimizer fits to
+    the matches so far; some references are held out for early stopping. After training, the fit is evaluated by
+    cross-validation and a bootstrap over references.
 
     Args:
-        criteria: Criteria that state the errors; the score shall rank by their weighted total. With `RatingCriteria`,
+        criteria: Criteria of the errors; the targets are their weighted totals. With `RatingCriteria`, the targets are
             the ratings of radiologists.
         optimizer: Optimizer of W and p; defaults to `GradientOptimizer`.
-        preset: Initial weights.
-        weights: Values that replace some of the initial weights; a study can search `model.weights.penalty` and
-            `model.weights.W.disease_to_anatomy`, with `NoOptimizer`.
+        preset: Published W and p from which the fit starts: for "long" or for "short" reports.
+        weights: Values that replace some of the preset's. With `NoOptimizer`, a study can search
+            `model.weights.penalty` and `model.weights.W.disease_to_anatomy`.
         penalty_rule: Penalized pairs of types, see `radreward.systems.ratescore.penalty_mask`.
         clamp_cosines: Replace negative cosines by 0.
-        early_stopping_split: Fraction of the training references for early stopping.
+        early_stopping_split: Fraction of the training references that is held out for early stopping.
         n_folds: Number of folds of the cross-validation.
-        bootstrap_samples: Number of bootstrap fits; 0 for no intervals.
+        bootstrap_samples: Number of bootstrap fits for the intervals of W and p; 0 for no intervals.
         seed: Seed of splits, folds and resampling.
 
     Raises:
@@ -164,7 +164,7 @@ class AffinityModule(BaseModule):
         return [self.affinity]
 
     def configure_optimizers(self) -> torch.optim.Optimizer:  # type: ignore[override]  # no schedule
-        """Return an optimizer that only counts batches, for checkpoints: the objective is not a sum over batches."""
+        """Return an optimizer that changes nothing; its steps count the batches for checkpoints."""
         return torch.optim.SGD(self.affinity.parameters(), lr=0.0)
 
     def on_fit_start(self) -> None:
@@ -173,11 +173,11 @@ class AffinityModule(BaseModule):
         Raises:
             InputError: If not; names the setting.
         """
-        if self.trainer.max_epochs != 1:
-            epochs = self.trainer.max_epochs
+        epochs, processes = self.trainer.max_epochs, self.trainer.world_size
+        if epochs != 1:
             raise InputError(f"trainer.max_epochs: Expected 1 to read every pair once but got {epochs}.")
-        if self.trainer.world_size != 1:
-            raise InputError(f"trainer.devices: Expected one process for W and p but got {self.trainer.world_size}.")
+        if processes != 1:
+            raise InputError(f"trainer.devices: Expected one process for W and p but got {processes}.")
 
     def training_step(self, batch: EntityMatchBatch, batch_idx: int) -> Tensor:
         """Store the matches of a batch; return the fraction of candidate pairs in the wrong order."""
@@ -202,7 +202,7 @@ class AffinityModule(BaseModule):
         return self._to_rated(batch)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the agreement on held-out references (`val_tau`) and on the others (`train_tau`) and the fit's course."""
+        """Log the τ-b of the validation and the training pairs (`val_tau`, `train_tau`), and the steps of the fit."""
         value = self._tau_b(self.val_matches)
         self.log("val_tau", value, prog_bar=True, logger=False)
         self.log("val/tau_b", value)
@@ -220,11 +220,11 @@ class AffinityModule(BaseModule):
         return math.nan if tau is None else tau
 
     def _fit(self, all_pairs: bool) -> FitResult:
-        """Fit to the matches so far, in validation too; if these are of all pairs, check their cross-validation."""
+        """Fit to the matches so far; `all_pairs` also checks that there are enough references for the folds."""
         rated = concat_rated(self.train_matches)
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
             if all_pairs:
-                rated.drop_undefined(self.n_folds)
+                rated.drop_undefined(self.n_folds)  # raises
             split = rated.split(self.early_stopping_split, self.seed)
             self.fit_result = self.affinity_optimizer.fit(self.initial, *split)
         self.affinity.load_state_dict(self.fit_result.affinity.state_dict())
@@ -271,7 +271,7 @@ class AffinityModule(BaseModule):
             affinity.load_state_dict(AffinityMatrix.load(folder).state_dict())
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the matched pairs, which a resumed run does not read again."""
+        """Add the matched pairs, so that a resumed run does not match them again."""
         super().on_save_checkpoint(checkpoint)
         checkpoint[_RATED_MATCHES_KEY] = [[*part.sums, part.targets, part.group] for part in self.train_matches]
 
@@ -288,7 +288,7 @@ class AffinityModule(BaseModule):
 
     @contextmanager
     def _name_records(self) -> Iterator[None]:
-        """Add the records file and the settings to errors about pairs that cannot be fitted to."""
+        """Add the records file and the settings to the message of an `InputError`."""
         try:
             yield
         except InputError as error:

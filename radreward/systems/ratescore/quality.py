@@ -1,4 +1,4 @@
-"""Quality by the matches of findings only: normal statements and body parts offset no finding."""
+"""Quality from the matches of findings alone: normal statements and body parts do not count."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from radreward.text.significance import phrase_weight
 from radreward.types import Entity
 
 UNRELATED_COSINE, EQUAL_COSINE = 0.4, 0.7
-"""Findings do not match at all up to the first cosine, and completely from the second on; chosen for MiniLM on 300
-pairs of generated and 300 of real reports."""
+"""The agreement of two findings is 0 up to the first cosine and 1 from the second on; chosen for MiniLM on 300 pairs
+of generated and 300 pairs of real reports."""
 
 
 class ReportFindings(NamedTuple):
@@ -30,9 +30,9 @@ class ReportFindings(NamedTuple):
     vectors: Tensor
     """(k, d) unit vectors."""
     phrases: Sequence[str]
-    """k phrases, which tell the significance."""
+    """k phrases, which determine the significance."""
     facts: Sequence[tuple[Fact, ...]]
-    """k times what the vocabulary knows of a finding."""
+    """k tuples of facts: the finding as the vocabulary parses it; empty if unknown."""
 
 
 def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entity]]) -> dict[str, ReportFindings]:
@@ -51,11 +51,11 @@ def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entit
 def matched_quality(
     reference: ReportFindings, candidate: ReportFindings, context: PatientContext = NO_CONTEXT
 ) -> float:
-    """Return the quality of a candidate, from the agreement of each finding with the closest one of the other report.
+    """Return the quality of a candidate: each finding has an agreement a with the closest one of the other report.
 
-    Findings of the vocabulary agree by `known_agreement`, others with the cosine c by a = (c - 0.4) / (0.7 - 0.4),
-    limited to [0, 1]. A weight w, see `phrase_weight`, adds w·a to what matches if it is the reference's, and w·(1 - a)
-    to what is wrong in either report.
+    Two findings that the vocabulary knows agree by `known_agreement`; others, of cosine c, by a = (c - 0.4) / (0.7 -
+    0.4), limited to [0, 1]. A finding of weight w, see `phrase_weight`, adds w·a to the matched weight if it is the
+    reference's, and w·(1 - a) to the wrong weight in either report.
 
     >>> fluid = ReportFindings(torch.tensor([[1.0, 0.0]]), ["edema"], [()])
     >>> both = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["edema", "scar"], [(), ()])

@@ -1,4 +1,4 @@
-"""The RaTEScore scorer: similarity of two reports in their medical entities."""
+"""RaTEScore as a scorer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
-from radreward.scorers.base import STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED, Scorer, concatenate_scores
+from radreward.scorers.base import (
+    SCORED_STATUSES,
+    STATUS_NO_ENTITIES,
+    STATUS_OK,
+    STATUS_TRUNCATED,
+    Scorer,
+    concatenate_scores,
+)
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
 from radreward.systems.ratescore.encoder import EntityEncoder
@@ -30,48 +37,43 @@ CONFIG_FILE, TAGGER_FOLDER = "ratescore.json", "tagger"
 PUBLISHED_TAGGER, PUBLISHED_ENCODER = "Angelakeke/RaTE-NER-Deberta", "FremyCompany/BioLORD-2023-C"
 """Models of the paper on the Hugging Face Hub."""
 CHUNK_SIZE = 512
-"""Pairs that are scored at once."""
+"""Number of pairs that are scored at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityMatch:
-    """Evidence: an entity, its match in the other report, and its effect on the score.
-
-    Attributes:
-        side: Report of the entity.
-        entity: The entity.
-        match: The most similar entity of the other report.
-        cosine: Cosine of the two.
-        weight: W of the two types.
-        penalty: p if the two types are penalized, else 1.
-        score_loss: Reduction of the score; those of a pair sum to 1 - score.
-    """
+    """Evidence: an entity, its match in the other report, and its effect on the score."""
 
     side: Side
+    """Report of the entity."""
     entity: Entity
     match: Entity
+    """The most similar entity of the other report."""
     cosine: float
     weight: float
+    """W of the two types."""
     penalty: float
+    """p if the two types are penalized, else 1."""
     score_loss: float
+    """Reduction of the score; the losses of a pair sum to 1 - score."""
 
 
 class RaTEScore(Scorer):
-    """Matches the entities of both reports and weighs the matches by entity types.
+    """Similarity of two reports by their medical entities: matches, weighted by the types of the entities.
 
-    The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type: the
-    negative score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
-    `EntityMatch`. In the total, normal statements that match offset findings that do not; the quality is that of the
-    findings alone, see `matched_quality`.
+    The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
+    score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
+    `EntityMatch`. In the total, normal statements that match compensate for findings that do not; the quality counts
+    findings only, see `matched_quality`.
 
     Args:
         tagger: Tagger of entities.
         encoder: Encoder of entity names.
         affinity: W and p.
-        no_entity_score: Score of a pair in which a report has no entity: None for no score; 0.5 in the reference
-            implementation. The status reports it in both cases.
-        on_too_long: Reject a pair with an entity over the encoder's token limit, or embed its beginning, with the
-            status "truncated".
+        no_entity_score: Score of a pair in which a report has no entity, None for no score; 0.5 in the reference
+            implementation. The status names the reason in both cases.
+        on_too_long: "reject" a pair with an entity over the encoder's token limit, or "truncate" to embed the beginning
+            of the entity, with the status "truncated".
 
     Raises:
         ValueError: If `no_entity_score` is not in [0, 1], or `on_too_long` is unknown.
@@ -129,8 +131,7 @@ class RaTEScore(Scorer):
             for pair, (reference, candidate) in zip(pairs, texts, strict=True)
         ]
         status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
-        scored = (STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES)
-        rejected = torch.tensor([value not in scored for value in status], dtype=torch.bool)
+        rejected = torch.tensor([value not in SCORED_STATUSES for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
         findings = embed_findings(self.encoder, entities)
         quality = torch.tensor(
@@ -173,7 +174,7 @@ class RaTEScore(Scorer):
         )
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write settings, tagger, W and p; of the encoder its name and settings, not its weights.
+        """Write settings, tagger, W and p; the encoder is stored by its name and settings, without weights.
 
         Raises:
             InputError: If the folder holds something else.
@@ -194,35 +195,33 @@ class RaTEScore(Scorer):
         allow_download: bool = False,
         models: Literal["embedded", "published"] = "embedded",
     ) -> RaTEScore:
-        """Load a saved scorer. If `folder` is None, build one from `models` with the published W and p.
+        """Load a saved scorer, or build one from `models` with the published W and p if `folder` is None.
 
         Args:
             folder: Folder that `save_pretrained` wrote.
-            precision: fp32 only.
+            precision: Only fp32 is supported.
             on_too_long: See `RaTEScore`.
             device: Device of tagger and encoder.
             allow_download: Download models that are not on this machine from the Hub.
-            models: Tagger and encoder to use if `folder` is None: "embedded" for the rule tagger and MiniLM,
-                "published" for those of the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in
-                `ratescore:published`.
+            models: Tagger and encoder if `folder` is None: "embedded" for the rule tagger and MiniLM, "published" for
+                those of the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in `ratescore:published`.
 
         Raises:
-            InputError: If a file is missing or invalid, or another precision is requested; names file and field. Also
-                if the published models are not on this machine and may not be downloaded.
+            InputError: If a file is missing or invalid, another precision is requested, or a model is neither on this
+                machine nor may be downloaded.
         """
         if precision != "fp32":
             raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
         if folder is None:
             affinity = AffinityMatrix.from_preset("long")
-            if models == "published":
+            if models == "embedded":
+                tagger, encoder = load_tagger("rules"), embedded_entity_encoder(device)
+            elif models == "published":
                 tagger = load_tagger(PUBLISHED_TAGGER, device, allow_download)
-                encoder = EntityEncoder(
-                    PUBLISHED_ENCODER, pooling="first", device=device, allow_download=allow_download
-                )
-                return cls(tagger, encoder, affinity, on_too_long=on_too_long)
-            if models != "embedded":
+                encoder = EntityEncoder(PUBLISHED_ENCODER, "first", device=device, allow_download=allow_download)
+            else:
                 raise InputError(f"ratescore: Expected the models embedded or published but got {models!r}.")
-            return cls(load_tagger("rules"), embedded_entity_encoder(device), affinity, on_too_long=on_too_long)
+            return cls(tagger, encoder, affinity, on_too_long=on_too_long)
         path = Path(folder, CONFIG_FILE)
         config = read_config(path, {"encoder", "no_entity_score"})
         with config_errors(path):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MAX_STATUS_REASONS = 5
-"""Listed reasons of missing scores; the JSON file has all."""
+"""Number of reasons for missing scores that are listed; the JSON file contains all."""
 
 METHOD_NOTE = (
     "Accuracy is the fraction of reports without an error of the category, among the n reports whose error count could "
@@ -67,15 +67,10 @@ def category_sections(summary: ErrorSummary) -> list[_CategorySection]:
 
 def statistics_frame(summary: ErrorSummary) -> pd.DataFrame:
     """Return the table of scores, one row per system."""
-    rows = [
-        [
-            system_label(system),
-            _mean_std_text(system.statistics.score, digits=3),
-            system.statistics.score.n,
-            system.statistics.num_reports - system.statistics.score.n,
-        ]
-        for system in summary.systems
-    ]
+    rows = []
+    for system in summary.systems:
+        score, num_reports = system.statistics.score, system.statistics.num_reports
+        rows.append([system_label(system), _mean_std_text(score, digits=3), score.n, num_reports - score.n])
     return text_frame(["", f"{summary.score_name} (mean ± SD)", "n", "without a score"], rows)
 
 
@@ -89,8 +84,8 @@ def category_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataF
     for row in section.rows:
         cells: list[object] = [tag_label(row[0].tag)]
         for category in row:
-            cells += [format_number(category.accuracy), _mean_std_text(category.errors_per_report)]
-            cells.append(category.num_readable)
+            errors = _mean_std_text(category.errors_per_report)
+            cells += [format_number(category.accuracy), errors, category.num_readable]
         rows.append(cells)
     return text_frame(columns, rows)
 
@@ -98,13 +93,10 @@ def category_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataF
 def accuracy_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataFrame:
     """Return the table of accuracies, one column per system, for narrow screens."""
     names = [system_label(system) for system in summary.systems] if len(summary.systems) > 1 else [""]
-    rows = [
-        [
-            tag_label(row[0].tag),
-            *(f"{format_number(category.accuracy)} (n {category.num_readable})" for category in row),
-        ]
-        for row in section.rows
-    ]
+    rows = []
+    for row in section.rows:
+        cells = [f"{format_number(category.accuracy)} (n {category.num_readable})" for category in row]
+        rows.append([tag_label(row[0].tag), *cells])
     return text_frame(["accuracy", *names], rows)
 
 
@@ -124,7 +116,7 @@ def cluster_share_text(cluster: ErrorCluster, category: CategorySummary) -> str:
 
 
 def empty_category_text(category: CategorySummary) -> str:
-    """Return the reason why a category has no sentence to show."""
+    """Return why a category shows no sentence."""
     if not category.num_readable:
         return "no report whose error count could be parsed"
     if not category.total_errors:
@@ -142,7 +134,7 @@ def report_count_text(count: int) -> str:
 
 
 def footnotes(summary: ErrorSummary) -> list[str]:
-    """Return notes about missing data of each system, and about the settings of the summary."""
+    """Return notes on the missing data of each system and on the settings of the summary."""
     notes: list[str] = []
     for system in summary.systems:
         prefix, statistics = f"{system_label(system)}: " if len(summary.systems) > 1 else "", system.statistics

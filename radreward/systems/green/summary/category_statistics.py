@@ -32,7 +32,7 @@ class ErrorCategory(NamedTuple):
 
     tag: str
     significant: bool
-    """False for clinically insignificant errors; True also if the model does not separate them."""
+    """False for clinically insignificant errors; always True if the model does not separate them."""
 
     @property
     def error_key(self) -> str:
@@ -106,15 +106,14 @@ def error_categories_of(explanations: Sequence[ReportExplanation]) -> list[Error
 
 
 def category_statistics(explanations: Sequence[ReportExplanation], category: ErrorCategory) -> CategorySummary:
-    """Return the statistics of a category; descriptions count only if the error count was parsed and is positive."""
+    """Return the statistics of a category; descriptions are ignored unless the report's error count is above 0."""
     counts: list[float] = []
     descriptions: list[tuple[str, str]] = []
     for report in explanations:
         if report.explanation is None:
             continue
         table = report.explanation.significant if category.significant else report.explanation.insignificant
-        count = table[category.tag]
-        if count is None:
+        if (count := table[category.tag]) is None:
             continue
         counts.append(count)
         if count > 0:
@@ -133,17 +132,15 @@ def category_statistics(explanations: Sequence[ReportExplanation], category: Err
 
 
 def score_statistics(explanations: Sequence[ReportExplanation]) -> ScoreStatistics:
-    """Return the statistics of the scores, and the reasons of missing scores."""
-    scored = [report for report in explanations if report.total is not None]
+    """Return the statistics of the scores, and the reasons for missing scores."""
     unscored = Counter(one_line(report.status) for report in explanations if report.total is None)
+    answers = [report.explanation for report in explanations if report.explanation is not None]
     return ScoreStatistics(
         num_reports=len(explanations),
-        score=mean_over_reports([report.total for report in scored if report.total is not None]),
+        score=mean_over_reports([report.total for report in explanations if report.total is not None]),
         unscored_reasons=dict(unscored.most_common()),
-        num_truncated=sum(report.status == STATUS_TRUNCATED for report in scored),
-        num_cut_off=sum(
-            report.explanation is not None and report.explanation.finish_reason == "length" for report in explanations
-        ),
+        num_truncated=sum(report.total is not None and report.status == STATUS_TRUNCATED for report in explanations),
+        num_cut_off=sum(answer.finish_reason == "length" for answer in answers),
     )
 
 

@@ -44,9 +44,10 @@ def cluster_errors(
 ) -> list[ErrorCluster]:
     """Return clusters of errors by k-means, the largest first.
 
-    k is chosen from 2 to min(10, n − 1), and at most the number of distinct sentences, by the highest mean silhouette;
-    of equal ones, the lowest. Distinct sentences are one point each for the silhouette, weighted by their counts in
-    k-means. All errors are one cluster if there is no such k. The order of the input affects only the quoted reports.
+    k is the number from 2 to min(10, n − 1, number of distinct sentences) with the highest mean silhouette, and the
+    lowest such number if several are equal. If there is no such number, all errors are one cluster. Each distinct
+    sentence is one point: k-means weighs it by its frequency, the silhouette does not. The order of the input affects
+    only which reports are quoted.
 
     Args:
         descriptions: (n,) report id and sentence of each error.
@@ -79,13 +80,7 @@ def cluster_errors(
 
 
 def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
-    """Return the cluster of each of m distinct points, for the k with the highest silhouette, see `cluster_errors`.
-
-    Args:
-        points: (m, D).
-        weights: (m,) count of each point; n = Σ weights.
-        seed: Seed of k-means.
-    """
+    """Return the cluster of each of the (m, D) points of (m,) weights, for the best k, see `cluster_errors`."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.metrics import silhouette_score
@@ -94,12 +89,12 @@ def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
     best, highest = np.zeros(len(points), dtype=np.int64), -np.inf
     for k in range(2, min(_MAX_CLUSTERS, int(weights.sum()) - 1, len(points)) + 1):
         with warnings.catch_warnings(), threadpool_limits(1):  # more threads are slower on so few points
-            # Distinct sentences may have equal embeddings: there are fewer clusters, and this k is skipped.
+            # If sentences have equal embeddings, there may be fewer than k clusters; then this k is skipped.
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels = KMeans(k, n_init=10, random_state=seed).fit(points, sample_weight=weights).labels_
         if len(set(labels.tolist())) < k:
             continue
-        # If every point is a cluster, all silhouettes are 0, which scikit-learn does not compute.
+        # scikit-learn rejects one cluster per point, where all silhouettes are 0.
         score = round(float(silhouette_score(points, labels)), 6) if k < len(points) else 0.0
         if score > highest:
             best, highest = labels.astype(np.int64), score
@@ -107,7 +102,7 @@ def best_cluster_labels(points: Floats, weights: Floats, seed: int = 0) -> Ints:
 
 
 def _order_by_distance(points: Floats, weights: Floats) -> list[int]:
-    """Return the indices of points by their distance to the center; of equal ones, the most frequent first."""
+    """Return the indices of points in the order of their distance to the center, then of decreasing weight."""
     center = np.average(points, axis=0, weights=weights)
     distances = np.linalg.norm(points - center, axis=1).round(6)
     return [int(index) for index in np.lexsort((np.arange(len(points)), -weights, distances))]

@@ -38,22 +38,22 @@ class ReportExplanation(NamedTuple):
     """Score; None if unavailable."""
     status: str
     explanation: Explanation | None
-    """None if the model was not asked."""
+    """None if the model got no prompt for this report."""
 
 
 def explanations_from_scores(
     scores: Scores, ids: Sequence[str], systems: Sequence[str | None] | None = None
 ) -> list[ReportExplanation]:
-    """Return the explained scores of n reports, of a scorer that returns explanations such as GREEN or RadReason.
+    """Return the explained scores of n reports by a scorer that returns explanations, such as GREEN or RadReason.
 
     Args:
         scores: Scores of n candidates.
-        ids: n ids.
+        ids: n ids of reports.
         systems: Report generator of each candidate.
 
     Raises:
         ValueError: If there are not n ids or systems, or the scorer returns no explanations.
-        InputError: If answers count different categories.
+        InputError: If two answers count different categories of errors.
     """
     evidence = scores.evidence or ()
     generators = [None] * len(ids) if systems is None else list(systems)
@@ -87,12 +87,8 @@ def read_explanations(path: str | Path, system: str | None = None) -> list[Repor
 def check_categories(explanations: Sequence[ReportExplanation], locate: Callable[[int], str]) -> None:
     """Check that all answers count the same categories of errors.
 
-    Args:
-        explanations: Explained scores.
-        locate: Returns the location of an explanation, given its index, for the message.
-
     Raises:
-        InputError: If two answers differ.
+        InputError: If two answers differ; `locate` returns the location of an explanation, given its index.
     """
     first: set[str] | None = None
     for index, report in enumerate(explanations):
@@ -111,10 +107,8 @@ def check_categories(explanations: Sequence[ReportExplanation], locate: Callable
 
 def _parse_row(values: Mapping[str, Any], system: str | None) -> ReportExplanation:
     if missing := [name for name in _REQUIRED_COLUMNS if name not in values]:
-        raise RowError(
-            f"field {missing[0]!r}: Expected a column of this name, "
-            "as `radreward score` writes for a model with explanations"
-        )
+        expected = "Expected a column of this name, as `radreward score` writes for a model with explanations"
+        raise RowError(f"field {missing[0]!r}: {expected}")
     status = text_field(values, "status")
     total = number_field(values, "total", -_MAX_SCORE, _MAX_SCORE)
     explanation = _parse_explanation(values["evidence"])
@@ -124,7 +118,7 @@ def _parse_row(values: Mapping[str, Any], system: str | None) -> ReportExplanati
         if explanation is None:
             raise RowError(f"field 'evidence': Expected an explanation, since the status is {status!r}")
         report_id = text_field(values, "id", allow_integer=True)
-    else:  # a rejected report counts even without an id
+    else:  # a rejected report needs no id
         report_id = optional_text_field(values, "id", allow_integer=True) or ""
     generator = optional_text_field(values, "system", allow_integer=True) or system
     return ReportExplanation(report_id, generator, total, status, explanation)

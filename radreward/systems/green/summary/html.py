@@ -15,7 +15,7 @@ from radreward.systems.green.summary.summary import ErrorSummary
 
 
 def summary_html(summary: ErrorSummary) -> str:
-    """Return the page; all texts of models and reports are escaped."""
+    """Return the page, with all texts of models and reports escaped."""
     folder = Path(__file__).parent
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -39,7 +39,7 @@ def summary_html(summary: ErrorSummary) -> str:
 
 
 def _panels(summary: ErrorSummary, tags: list[str]) -> list[tuple[str, Markup, str]]:
-    """Return name, drawing and caption of each system; all have the same scale."""
+    """Return the name, the plot and the caption of each system; all plots have the same scale."""
     panels = []
     for system in summary.systems if summary.points else ():
         points = [point for point in summary.points if point.system == system.system]
@@ -52,7 +52,7 @@ def _panels(summary: ErrorSummary, tags: list[str]) -> list[tuple[str, Markup, s
 
 
 def _legend(summary: ErrorSummary, tags: list[str]) -> list[tuple[int, str, str]]:
-    """Return color index, marker and name of each category that the plot shows."""
+    """Return the color index, the marker and the name of each category in the plots."""
     plotted = {point.tag for point in summary.points}
     return [
         (index % len(COLORS), MARKERS[index % len(MARKERS)][1], captions.tag_label(tag))

@@ -11,7 +11,7 @@ from radreward.systems.green.summary.summary import ErrorSummary
 
 
 def summary_markdown(summary: ErrorSummary) -> str:
-    """Return the summary as Markdown; all texts of models and reports are escaped."""
+    """Return the summary as Markdown, with all texts of models and reports escaped."""
     parts = [
         f"# {escape_markdown_line(captions.page_title(summary))}",
         markdown_table(captions.statistics_frame(summary), escape_markdown_line),
@@ -37,7 +37,7 @@ def escape_markdown_line(text: str) -> str:
     \<b\> \& a\_b \# see https\://x.org
     """
     escaped = re.sub(r"[~#$!^=]", r"\\\g<0>", escape_markdown(text))
-    # Many dialects turn bare addresses into links, and a mark at the start of a line into a list.
+    # Many Markdown dialects turn bare addresses into links, and a sign or number at the start of a line into a list.
     escaped = re.sub(r":(?=//)|(?<=www)\.|(?<=\w)@", r"\\\g<0>", escaped, flags=re.IGNORECASE)
     return re.sub(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[-+]))", r"\1\\", escaped)
 

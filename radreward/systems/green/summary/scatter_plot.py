@@ -1,7 +1,7 @@
 """Scatter plot of error descriptions as inline SVG, drawn by matplotlib.
 
-A summary page forbids inline styles and has no script, so styles become presentation attributes, and the text of a
-point is a `<title>`, which browsers show as a tooltip.
+The page forbids inline styles and scripts. Styles are therefore written as presentation attributes, and the text of a
+point as a `<title>`, which browsers show as a tooltip.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from radreward.systems.green.summary.summary import ErrorPoint
 
 COLORS = ("#0072b2", "#d55e00", "#00805c", "#b0578d", "#c58600", "#3d9bd3", "#6b5fb5")
 MARKERS = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"))
-"""matplotlib's markers and the same as characters; with seven colors, 28 categories differ."""
+"""matplotlib's markers and the same shapes as characters; with seven colors, they distinguish 28 categories."""
 _SVG = "http://www.w3.org/2000/svg"
 _SIZE = 320
 """Width and height in units of the SVG."""
@@ -33,7 +33,7 @@ def scatter_svg(points: Sequence[ErrorPoint], tags: Sequence[str], label: str) -
 
     Args:
         points: Points of the system.
-        tags: Tags of all categories; their order decides markers and colors.
+        tags: Tags of all categories; their positions determine markers and colors.
         label: Description for screen readers.
     """
     figure = Figure(figsize=(_SIZE / 72, _SIZE / 72))
@@ -66,7 +66,7 @@ def _tooltip(point: ErrorPoint) -> str:
 
 
 def _inline_svg(svg: bytes, titles: dict[str, str], label: str) -> Markup:
-    """Return a drawing without inline styles, with tooltips for the groups of these ids."""
+    """Return the SVG without inline styles, with the titles as tooltips of the groups with these ids."""
     root = ElementTree.fromstring(svg)  # noqa: S314 - written by matplotlib, without any text of reports
     for parent in list(root.iter()):
         for child in [child for child in parent if child.tag in (f"{{{_SVG}}}style", f"{{{_SVG}}}metadata")]:

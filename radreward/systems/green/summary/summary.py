@@ -108,13 +108,9 @@ def summarize_files(
     seed: int = 0,
     on_progress: _ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summarize files written by `radreward score`, see `read_explanations` and `summarize_explanations`.
+    """Summarize files written by `radreward score`; see `summarize_explanations` for the other arguments.
 
-    Args:
-        paths: Input files; with several files, rows without a system belong to the system named as their file.
-        encoder: See `summarize_explanations`.
-        seed: See `summarize_explanations`.
-        on_progress: See `summarize_explanations`.
+    Of several `paths`, a row without a system belongs to a system with the name of its file.
 
     Raises:
         InputError: If a row is invalid, two files have the same name, or as in `summarize_explanations`.
@@ -122,7 +118,7 @@ def summarize_files(
     files = [Path(path) for path in paths]
     names = [file.stem for file in files]
     if repeated := [file for file in files if names.count(file.stem) > 1]:
-        raise InputError(f"{repeated[-1]}: Expected files of different names but two are called {repeated[-1].stem}.")
+        raise InputError(f"{repeated[-1]}: Expected files with different names but two are called {repeated[-1].stem}.")
     explanations: list[ReportExplanation] = []
     sources: list[Path] = []
     for file in files:
@@ -139,13 +135,13 @@ def summarize_explanations(
     seed: int = 0,
     on_progress: _ProgressCallback = lambda step: None,
 ) -> ErrorSummary:
-    """Summarize the explained scores of GREEN or RadReason; every report generator separately.
+    """Summarize the explained scores of GREEN or RadReason, separately for each report generator.
 
     Args:
         explanations: Explained scores, see `explanations_from_scores` and `read_explanations`.
         encoder: Encoder of the error descriptions: `embedded` (MiniLM), a local folder or a downloaded Hub name.
         seed: Seed of k-means and t-SNE.
-        on_progress: Called with each step.
+        on_progress: Called with a description of each step.
 
     Raises:
         InputError: If no report has an explanation, or the encoder is missing.
@@ -194,7 +190,7 @@ def summarize_explanations(
 def embed_sentences(
     sentences: Sequence[str], encoder: str = "embedded", on_progress: _ProgressCallback = lambda step: None
 ) -> tuple[dict[str, NDArray[np.float64]], int]:
-    """Return the mean token embedding of each distinct sentence, of length 1, and the number of truncated sentences.
+    """Return the mean token embedding of each distinct sentence, scaled to length 1, and the number of truncated ones.
 
     Raises:
         InputError: If the encoder is missing.

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 MIN_SENTENCES = 5
 MAX_POINTS = 1_000
-"""Maximum number of distinct sentences; of more, a fixed random sample is used."""
+"""Maximum number of distinct sentences; if there are more, a random sample with a fixed seed is used."""
 _PERPLEXITY = 30.0
 
 
@@ -25,18 +25,14 @@ class Embedding2D(NamedTuple):
     """Number of distinct sentences, including those without a position."""
     perplexity: float | None
     failure: str | None
-    """Reason why there are no positions."""
+    """Reason why there are no positions; None if there are."""
 
 
 def tsne_layout(sentences: Sequence[str], embeddings: Mapping[str, Floats], seed: int = 0) -> Embedding2D:
     """Return the positions of distinct sentences by t-SNE (van der Maaten and Hinton, 2008).
 
-    The perplexity is 30, or (m − 1) / 3 for m <= 90 sentences. Both axes have the same scale.
-
-    Args:
-        sentences: The sentences; equal ones are one point.
-        embeddings: Embedding of each sentence.
-        seed: Seed of the sample and of t-SNE.
+    Equal sentences are one point. The perplexity is 30, or (m − 1) / 3 for m <= 90 sentences. Both axes have the same
+    scale. `seed` determines the sample and t-SNE.
 
     >>> tsne_layout(["a", "b", "a"], {}).failure
     'a t-SNE plot needs at least 5 distinct error descriptions but there are 2'

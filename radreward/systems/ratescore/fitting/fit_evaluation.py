@@ -1,4 +1,4 @@
-"""Evaluation of a fit over references: agreement of held-out folds, and bootstrap intervals of W and p."""
+"""Evaluation of a fit: agreement on held-out references, and bootstrap intervals of W and p."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ _ProgressIterator = Callable[[Iterable[int]], Iterable[int]]
 """Wraps an iterable to report progress."""
 
 
+_INTERVAL = [(1 - 0.95) / 2, (1 + 0.95) / 2]
+"""Quantiles of the 95 % intervals."""
+
+
 class CrossValidation(NamedTuple):
     """Kendall's τ-b of held-out references, by fold."""
 
@@ -37,16 +41,9 @@ def cross_validate_affinity(
     early_stopping_split: float = 0.2,
     progress: _ProgressIterator = iter,
 ) -> CrossValidation:
-    """Fit to all folds but one and evaluate on that one, in turn; folds share no references.
+    """Hold out each fold in turn, fit to the others and evaluate on it; folds share no references.
 
-    Args:
-        optimizer: The optimizer.
-        initial: Initial weights of each fit.
-        rated: All pairs.
-        n_folds: Number of folds.
-        seed: Seed of the folds.
-        early_stopping_split: Fraction of the references of each fit for early stopping.
-        progress: Wraps the loop over folds.
+    Each fit starts from `initial` and uses a fraction of its references, `early_stopping_split`, for early stopping.
 
     Raises:
         InputError: If there are fewer references than folds.
@@ -66,7 +63,7 @@ def cross_validate_affinity(
 
 
 class ConfidenceIntervals(NamedTuple):
-    """Percentile intervals of W and p."""
+    """95 % percentile intervals of W and p."""
 
     low: AffinityMatrix
     high: AffinityMatrix
@@ -78,22 +75,13 @@ def bootstrap_affinity(
     initial: AffinityMatrix,
     rated: RatedMatches,
     n_resamples: int = 100,
-    level: float = 0.95,
     seed: int = 0,
     progress: _ProgressIterator = iter,
 ) -> ConfidenceIntervals:
-    """Fit to references resampled with replacement, and return percentile intervals of each weight.
+    """Return percentile intervals of W and p from fits to references that are resampled with replacement.
 
-    W has a maximum of 1 in each fit. Weights of types that never met keep their initial values.
-
-    Args:
-        optimizer: The optimizer.
-        initial: Initial weights of each fit.
-        rated: All pairs.
-        n_resamples: Number of fits.
-        level: Confidence level.
-        seed: Seed of the resampling.
-        progress: Wraps the loop over fits.
+    Each fit starts from `initial`, and its W is scaled to a maximum of 1. A weight whose types never matched keeps its
+    initial value.
     """
     rated = rated.drop_undefined()
     _, index = torch.unique(rated.group, return_inverse=True)
@@ -104,7 +92,7 @@ def bootstrap_affinity(
         groups = torch.randint(len(members), (len(members),), generator=generator).tolist()
         resampled = rated.select(torch.cat([members[group] for group in groups]))
         vectors.append(to_vector(optimizer.fit(initial, resampled).affinity))
-    bounds = np.quantile(np.stack(vectors), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    bounds = np.quantile(np.stack(vectors), _INTERVAL, axis=0)
     low, high = (
         AffinityMatrix(bound[:-1].reshape(NUM_TYPES, NUM_TYPES).tolist(), bound[-1], initial.penalty_rule)
         for bound in bounds
@@ -115,10 +103,10 @@ def bootstrap_affinity(
 def rank_agreement(
     affinity: AffinityMatrix, rated: RatedMatches, cross_validated_tau: float | None = None
 ) -> dict[str, float | None]:
-    """Return rank correlations of scores and targets, and the accuracy of the order of candidate pairs.
+    """Return rank correlations of scores and targets, and the fraction of candidate pairs in the right order.
 
-    Pairs in which a report has no entity are left out; undefined values are None. The τ-b of a cross-validation is
-    added as `cross_validated`.
+    Pairs in which a report has no entity are left out; undefined values are None. `cross_validated_tau`, the τ-b of a
+    cross-validation, is added as `cross_validated`.
     """
     defined = rated.select(rated.sums.defined)
     with torch.no_grad():

@@ -38,21 +38,17 @@ class _FitStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitResult:
-    """Result of a fit.
-
-    Attributes:
-        affinity: The best W and p; W is scaled to a maximum of 1, which changes no score.
-        steps: Improvements, the best last.
-        evaluations: Number of evaluations of the objective.
-        seconds: Duration.
-        search_seconds: Duration without the evaluations.
-    """
+    """Result of a fit."""
 
     affinity: AffinityMatrix
+    """The best W and p; W is scaled to a maximum of 1, which changes no score."""
     steps: tuple[_FitStep, ...]
+    """Improvements, the best last."""
     evaluations: int
+    """Number of evaluations of the objective."""
     seconds: float
     search_seconds: float
+    """Duration without the evaluations."""
 
 
 class AffinityOptimizer(ABC):
@@ -65,10 +61,10 @@ class AffinityOptimizer(ABC):
         Args:
             initial: Initial values; the penalty rule and the clamping are not fitted.
             train: Training pairs.
-            validation: Pairs for early stopping and for the choice among the values on the way.
+            validation: Pairs for early stopping, and to select the best W and p of the search.
 
         Raises:
-            InputError: If the pairs cannot be fitted to, see `RatedMatches.drop_undefined`.
+            InputError: If the training pairs are unusable, see `RatedMatches.drop_undefined`.
         """
 
 
@@ -85,18 +81,18 @@ class NoOptimizer(AffinityOptimizer):
 class GradientOptimizer(AffinityOptimizer):
     r"""L-BFGS-B on a smooth Kendall's τ, regularized toward the initial values.
 
-    Maximizes the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs with different targets q, which approaches
-    Kendall's τ as T falls, minus `regularization` times the squared distance from the initial values. tanh saturates
-    for pairs in the right order, as τ does; a logistic or hinge loss would spend the few parameters on the pairs that
-    are farthest off. T is `temperature` standard deviations of the initial scores: scores are confined to [0, 1], so
-    that their scale cannot be learned. The bounds 0 <= W, p <= 1 are those of the optimizer: with a sigmoid, entries
-    near 0 would have no gradient.
+    Maximizes the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs with different targets q, minus
+    `regularization` times the squared distance from the initial values. As T decreases, the mean approaches Kendall's
+    τ. tanh saturates in both directions, as τ does; a logistic or hinge loss would be dominated by the pairs that are
+    farthest off. T is measured in standard deviations of the initial scores because scores are in [0, 1] and their
+    scale cannot be learned. The optimizer enforces the bounds 0 <= W, p <= 1; with a sigmoid, values near 0 would have
+    no gradient.
 
     Args:
         temperature: T in standard deviations of the initial scores.
         regularization: Cost of a squared distance of 1 in W and p, in units of τ.
         max_steps: Maximum number of iterations.
-        patience: Stop after this number of iterations without a better validation.
+        patience: Maximum number of iterations without an improvement on the validation pairs.
         max_pairs: Maximum number of compared pairs, sampled once.
         seed: Seed of the sampling.
 
@@ -149,7 +145,7 @@ class GradientOptimizer(AffinityOptimizer):
 
         monitor.record(start)
         with threadpool_limits(1, "blas"):  # for 26 numbers, threads cost more than the whole fit
-            optimize.minimize(  # returns upon the StopIteration of `record`
+            optimize.minimize(  # returns when `record` raises StopIteration
                 loss,
                 start,
                 jac=True,
@@ -164,7 +160,7 @@ class GradientOptimizer(AffinityOptimizer):
 class TPEOptimizer(AffinityOptimizer):
     """Optuna's TPE over 26 numbers in [0, 1], maximizing Kendall's τ-b of the training pairs, as in the paper.
 
-    The first trial is the initial value. Validation pairs choose among the trials that were the best so far.
+    The first trial is the initial value. If there are validation pairs, they select among the trials that improved.
 
     Args:
         n_trials: Number of trials.
@@ -202,7 +198,7 @@ class TPEOptimizer(AffinityOptimizer):
         def objective(trial: optuna.Trial) -> float:
             vector = np.array([trial.suggest_float(name, 0.0, 1.0) for name in names])
             started = time.perf_counter()
-            tau = monitor.train_tau(vector)
+            tau = monitor.tau(vector, train)
             monitor.add_time(started)
             if tau > monitor.best_train:
                 monitor.record(vector, tau)
@@ -238,9 +234,6 @@ class _FitMonitor:
         self.steps: list[_FitStep] = []
         self.steps_without_improvement = 0
 
-    def train_tau(self, vector: _ParameterVector) -> float:
-        return self._tau(vector, self.train)
-
     def add_time(self, started: float) -> None:
         """Count an evaluation that started at this time."""
         self.scoring_time += time.perf_counter() - started
@@ -249,8 +242,8 @@ class _FitMonitor:
     def record(self, vector: _ParameterVector, train_tau: float | None = None) -> None:
         """Record parameters; raise StopIteration if validation has not improved for `patience` steps."""
         started = time.perf_counter()
-        train = self.train_tau(vector) if train_tau is None else train_tau
-        validation = None if self.validation is None else self._tau(vector, self.validation)
+        train = self.tau(vector, self.train) if train_tau is None else train_tau
+        validation = None if self.validation is None else self.tau(vector, self.validation)
         self.scoring_time += time.perf_counter() - started
         value = train if validation is None else validation
         self.best_train = max(self.best_train, train)
@@ -274,7 +267,7 @@ class _FitMonitor:
             search_seconds=seconds - self.scoring_time,
         )
 
-    def _tau(self, vector: _ParameterVector, rated: RatedMatches) -> float:
+    def tau(self, vector: _ParameterVector, rated: RatedMatches) -> float:
         with torch.no_grad():
             scores = _score_vector(torch.from_numpy(vector), rated.sums, self.initial.penalty_rule)
         return tau_b_or_worst(scores, rated.targets)

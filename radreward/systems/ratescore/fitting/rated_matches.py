@@ -1,4 +1,4 @@
-"""Rated pairs of reports: matches summed by types, with the targets that the score shall rank by."""
+"""Rated pairs of reports: matches summed by types, with the targets of the fit."""
 
 from __future__ import annotations
 
@@ -31,11 +31,8 @@ class RatedMatches(NamedTuple):
     def drop_undefined(self, min_references: int = 1) -> RatedMatches:
         """Return the pairs in which both reports have entities.
 
-        Args:
-            min_references: Minimum number of references of these pairs.
-
         Raises:
-            InputError: If all targets are equal, or there are too few references.
+            InputError: If these pairs have equal targets or fewer than `min_references` references.
         """
         defined = self.select(self.sums.defined)
         values = len(torch.unique(defined.targets))
@@ -51,7 +48,7 @@ class RatedMatches(NamedTuple):
         return defined
 
     def folds(self, n_folds: int, seed: int) -> Tensor:
-        """Return the (n,) int64 fold of each pair; folds have almost equally many references and share none."""
+        """Return the (n,) int64 fold of each pair; folds share no references and have about equally many."""
         _, index = torch.unique(self.group, return_inverse=True)
         n_references = int(index.max()) + 1
         order = torch.randperm(n_references, generator=torch.Generator().manual_seed(seed))
@@ -71,7 +68,7 @@ def make_rated_matches(cosines: Tensor, counts: Tensor, targets: Tensor, group: 
 
 
 def concat_rated(batches: list[RatedMatches]) -> RatedMatches:
-    """Concatenate batches, which share no references: the groups of each are numbered after those before it."""
+    """Concatenate batches, which share no references, and renumber their groups."""
     sizes = [int(batch.group.max()) + 1 for batch in batches]
     groups = [batch.group + offset for batch, offset in zip(batches, accumulate(sizes, initial=0), strict=False)]
     sums = TypePairSums(*map(torch.cat, zip(*(batch.sums for batch in batches), strict=True)))
@@ -79,12 +76,9 @@ def concat_rated(batches: list[RatedMatches]) -> RatedMatches:
 
 
 def sample_ordered_pairs(targets: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Return indices (k,) of the better and of the worse element of pairs with different targets.
+    """Return (k,) indices of the better and of the worse element of pairs with different (n,) targets.
 
-    Args:
-        targets: (n,), higher is better.
-        max_pairs: Sample about this number of pairs if there are more.
-        seed: Seed of the sampling.
+    If there are more than `max_pairs` pairs, a sample of this size is drawn; pairs with equal targets are dropped.
     """
     size = len(targets)
     if size * (size - 1) // 2 <= max_pairs:
@@ -98,6 +92,6 @@ def sample_ordered_pairs(targets: Tensor, max_pairs: int, seed: int) -> tuple[Te
 
 
 def tau_b_or_worst(scores: Tensor, targets: Tensor) -> float:
-    """Return Kendall's τ-b, or -1 if all scores are equal, so that no ranking is never the best."""
+    """Return Kendall's τ-b, or -1 if it is undefined because all scores are equal."""
     value = float(stats.kendalltau(scores.numpy(), targets.numpy()).statistic)
     return -1.0 if math.isnan(value) else value

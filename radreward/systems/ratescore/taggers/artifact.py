@@ -33,7 +33,7 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
     Args:
         name: `rules`, `embedded`, a folder that `save_pretrained` wrote, or the folder or Hub name of a
             token-classification model of transformers, such as Angelakeke/RaTE-NER-Deberta.
-        device: Device of a model.
+        device: Device of the model.
         allow_download: Download a model or backbone that is not on this machine from the Hub.
 
     Raises:

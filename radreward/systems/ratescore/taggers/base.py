@@ -17,18 +17,15 @@ class Tagger(ABC):
 
     @abstractmethod
     def tag(self, sentences: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """Return the entities of each sentence.
-
-        Entities are in the order of the text and do not overlap; offsets are relative to the sentence.
-        """
+        """Return the entities of each sentence, in text order, without overlap, with offsets in the sentence."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of all that the entities depend on."""
+        """Return a hash of everything that determines the entities."""
 
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write a folder that `load_tagger` reads: JSON with the kind of tagger, and weights as safetensors if any."""
+        """Write a folder that `load_tagger` reads: JSON with the kind of the tagger, and its weights as safetensors."""
 
     def tag_reports(self, reports: Sequence[str]) -> list[tuple[Entity, ...]]:
         """Return the entities of each report, with offsets in the report.

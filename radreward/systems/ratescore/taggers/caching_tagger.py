@@ -11,7 +11,7 @@ from radreward.types import Entity
 
 
 class CachingTagger(Tagger):
-    """A tagger that caches the entities of sentences: normal sentences are frequent in reports.
+    """A tagger that caches the entities of sentences, since reports repeat many normal sentences.
 
     Args:
         tagger: The tagger.

@@ -1,4 +1,4 @@
-"""DeBERTa-v2 and v3 without the relative positions that short sentences do not have."""
+"""DeBERTa-v2 and v3 without the relative positions that do not occur in short sentences."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from torch import Tensor
 
 
 def limit_relative_positions(model: Any) -> None:
-    """Let a DeBERTa-v2 model compare tokens with the positions of its input only, in place; results do not change.
+    """Limit a DeBERTa-v2 model, in place, to the relative positions of its input; its results do not change.
 
     For each token, disentangled attention (He et al. 2021, section 3.1) computes products with the embeddings of all
-    relative positions, 512 in the published models, and reads those that occur: 2 L - 1 for L tokens. Sentences of
-    reports have about 15. Longer inputs, in which positions share a bucket, are computed with all positions.
-
-    Args:
-        model: A model of transformers; other architectures remain as they are.
+    relative positions, 512 in the published models, but uses only those that occur: 2 L - 1 for L tokens. Sentences of
+    reports have about 15 tokens. For long inputs, where positions share a bucket, all positions are computed. Models of
+    another architecture are not changed.
     """
     if model.config.model_type != "deberta-v2" or not model.base_model.encoder.relative_attention:
         return

@@ -21,8 +21,8 @@ from radreward.systems.ratescore.taggers.neural import BatchTagger, EntityDecode
 class HFTokenClassifier(EntityDecoder):
     """Decodes IOB tags token by token, as the reference implementation does.
 
-    An I tag without an open entity belongs to no entity, as in the reference implementation; unlike there, an entity
-    that ends with the sentence is kept.
+    An I tag without an open entity is ignored, as in the reference implementation. An entity that ends with the
+    sentence is kept, but not in the reference implementation.
 
     Args:
         model: Model with tags O, B-TYPE and I-TYPE in `id2label`; types in any letter case.
@@ -66,14 +66,10 @@ class HFTagger(BatchTagger[HFTokenClassifier]):
 
     @classmethod
     def from_pretrained(cls, name: str | Path, allow_download: bool = False) -> HFTagger:
-        """Load a model from a folder or from the Hub. Nothing in the folder is executed.
-
-        Args:
-            name: Folder or Hub name.
-            allow_download: Download a model that is not on this machine.
+        """Load a model by folder or Hub name. Nothing in the folder is executed.
 
         Raises:
-            InputError: If the model cannot be loaded, or has no known tags.
+            InputError: If the model cannot be loaded, or its tags are unknown.
         """
         try:
             model = AutoModelForTokenClassification.from_pretrained(str(name), **pretrained_options(not allow_download))
@@ -98,7 +94,7 @@ def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
     field = f"{source}: field 'id2label'"
     tags = [labels[number] for number in sorted(labels)] if labels else []
     if not tags or all(tag.startswith("LABEL_") for tag in tags):
-        raise InputError(f"{field}: Expected the names of tags but got none: the model is not a tagger.")
+        raise InputError(f"{field}: Expected the names of tags but got none. Choose a model that tags entities.")
     for tag in tags:
         try:
             split_iob_tag(tag)
@@ -110,7 +106,7 @@ def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
 
 
 def _token_spans(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Return the entities of token tags, skipping tokens without characters."""
+    """Return the entities of token tags; tokens without characters are ignored."""
     tokens = [token for token, (start, end) in enumerate(chunk.offsets) if start < end]
     spans = spans_from_iob([tags[token] for token in tokens], stray_starts_entity=False)
     return [(tokens[first], tokens[stop - 1] + 1, kind) for first, stop, kind in spans]

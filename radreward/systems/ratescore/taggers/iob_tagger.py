@@ -16,14 +16,14 @@ from radreward.systems.ratescore.taggers.neural import TaggerModel, TokenSpan
 from radreward.types import ENTITY_TYPES, Entity
 
 IOB_TAGS = ("O", *(f"{letter}-{kind}" for kind in ENTITY_TYPES for letter in "BI"))
-"""O, then B and I of each type."""
+"""O, then B-TYPE and I-TYPE of each type."""
 IGNORE_INDEX = -100
 
 
 class IOBTagger(TaggerModel):
     """A linear layer that predicts one tag per token.
 
-    The tokens of a word take the tag of its first token, so that entities consist of whole words.
+    All tokens of a word get the tag of its first token, so that entities consist of whole words.
 
     Args:
         backbone: Encoder of the sentences.
@@ -74,7 +74,7 @@ def iob_labels(chunk: TokenizedChunk, entities: Sequence[Entity]) -> list[int]:
 
 
 def decode_iob(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Return the entities of token tags; each word takes the tag of its first token."""
+    """Return the entities of token tags; each word has the tag of its first token."""
     words = chunk.word_token_spans()
     return [
         (words[first][0], words[stop - 1][1] + 1, kind)

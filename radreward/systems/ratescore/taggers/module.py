@@ -1,4 +1,4 @@
-"""LightningModule that trains entity taggers: IOB tags or spans, on any backbone."""
+"""LightningModule that trains entity taggers, by IOB tags or by spans, on any backbone."""
 
 from __future__ import annotations
 
@@ -132,12 +132,12 @@ class TaggerModule(BaseModule):
         return loss
 
     def validation_step(self, batch: list[TaggedSentence], batch_idx: int) -> None:
-        """Compare predicted with gold entities."""
+        """Compare the predicted entities with the gold entities."""
         texts, gold = zip(*batch, strict=True)
         self.entity_f1.update(texts, self.tagger.tag(texts), gold)
 
     def on_validation_epoch_end(self) -> None:
-        """Log precision, recall, F1 and accuracy."""
+        """Log precision, recall, F1 and accuracy of the entities."""
         values = {name: value.float() for name, value in self.entity_f1.compute().items()}
         self.log_dict({f"val/{name}": value for name, value in values.items() if not value.isnan()}, sync_dist=False)
         self.log("val_f1", values["f1"], prog_bar=True, logger=False, sync_dist=False)
@@ -164,7 +164,7 @@ class TaggerModule(BaseModule):
 
 
 def _metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
-    """Return the values of `EntityF1Metric` per type, with a last row "total"; None if undefined."""
+    """Return the values of `EntityF1Metric` by type, with a last row "total"; None if undefined."""
     values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float | None]] = {

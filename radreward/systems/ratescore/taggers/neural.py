@@ -1,4 +1,4 @@
-"""Taggers that are neural networks: distinct sentences, in batches of similar length."""
+"""Taggers that are neural networks; they tag distinct sentences in batches of similar length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from radreward.systems.ratescore.taggers.base import CONFIG_FILE, WEIGHTS_FILE, 
 from radreward.types import Entity
 
 TokenSpan = tuple[int, int, str]
-"""First token of an entity, the token after its last, its type."""
+"""First token of an entity, the token after its last one, and its type."""
 
 
 class EntityDecoder(nn.Module):
@@ -41,7 +41,7 @@ class EntityDecoder(nn.Module):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return the `kind` and the constructor arguments besides the backbone."""
+        """Return the `kind` and the constructor arguments except the backbone."""
 
 
 class TaggerModel(EntityDecoder):
@@ -75,9 +75,9 @@ _DecoderT = TypeVar("_DecoderT", bound=EntityDecoder)
 
 
 class BatchTagger(Tagger, Generic[_DecoderT]):
-    """A tagger that decodes batches; each distinct sentence is tagged once.
+    """A tagger that decodes batches of sentences; each distinct sentence is tagged once.
 
-    A sentence with more tokens than the model has positions is split; an entity across a split becomes two.
+    A sentence with more tokens than the model has positions is split; an entity across the split becomes two entities.
 
     Args:
         model: The network.
@@ -110,15 +110,15 @@ class BatchTagger(Tagger, Generic[_DecoderT]):
 
 
 class NeuralTagger(BatchTagger[TaggerModel]):
-    """A tagger whose model, a token or span classifier, was trained with `TaggerModule`."""
+    """A tagger with a model that `TaggerModule` trains: an `IOBTagger` or a `SpanTagger`."""
 
     def save_pretrained(
         self, folder: str | Path, training_info: Mapping[str, Any] | None = None, half_precision: bool = False
     ) -> None:
-        """Write settings and trained weights; of the backbone its name.
+        """Write settings and trained weights; the backbone is stored by its name.
 
         Args:
-            folder: Output folder; an older tagger there is replaced.
+            folder: Output folder; a tagger in it is replaced.
             training_info: Training metadata, stored for information only.
             half_precision: Store the weights as float16.
 

@@ -1,4 +1,4 @@
-"""The rule-based tagger: lexicon phrases with their type and negation."""
+"""Rule-based tagger: phrases of the lexicon with their types, depending on negation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from radreward.types import Entity
 class RuleTagger(Tagger):
     """Tags entities of chest radiograph reports by rules, without training or weights.
 
-    - Anatomy: a body part with its words of location, a location alone ("left"), a device.
-    - Abnormality, Disease: a finding with its words of severity, shape and location, or an abnormal property of a body
-      part ("enlarged"). Uncertain findings count as present.
-    - Non-Abnormality, Non-Disease: the same, negated; or a normal property of a body part ("normal").
+    - Anatomy: a body part with its location, a location alone ("left"), or a device.
+    - Abnormality, Disease: a finding with its severity, shape and location, or an abnormal property of a body part
+      ("enlarged"). Uncertain findings count as present.
+    - Non-Abnormality, Non-Disease: a negated finding, or a normal property of a body part ("normal").
 
     >>> [(entity.name, entity.type) for entity in RuleTagger().tag(["Heart normal, no left effusion."])[0]]
     [('Heart', 'Anatomy'), ('normal', 'Non-Abnormality'), ('left effusion', 'Non-Abnormality')]
@@ -36,7 +36,7 @@ class RuleTagger(Tagger):
         return _fingerprint()
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the kind of the tagger; its rules are code."""
+        """Write the kind of the tagger; the rules are code of the package."""
         with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
             write_config(scratch / CONFIG_FILE, {"kind": "rules"})
 

@@ -17,11 +17,11 @@ from radreward.types import ENTITY_TYPES, Entity
 MAX_SPAN_WORDS = 8
 """Maximum number of words of a span."""
 SPAN_CLASSES = ("", *ENTITY_TYPES)
-"""No entity, then the types."""
+"""The empty class, for no entity, then the types."""
 
 
 class SpanTagger(TaggerModel):
-    """A 3-layer MLP that classifies every span of at most 8 words by its first and last token and its width.
+    """A 3-layer MLP that classifies every span of at most 8 words by its first token, last token and number of words.
 
     Args:
         backbone: Encoder of the sentences.
@@ -70,7 +70,7 @@ class SpanTagger(TaggerModel):
         return F.cross_entropy(logits, torch.tensor(labels, device=device), reduction="sum") / len(chunks)
 
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """Return the spans classified as entities; of overlapping ones, the most likely."""
+        """Return the spans that are classified as entities; of overlapping spans, the most likely."""
         spans = _candidate_spans(chunks)
         entities: list[list[TokenSpan]] = [[] for _ in chunks]
         if not spans:
