@@ -29,7 +29,7 @@ class RelationArtifact(NamedTuple):
     predictor: RelationPredictor
     config: Mapping[str, Any]
     state: Mapping[str, Tensor]
-    """Trained weights by name, with adapters separate from the weights they adapt."""
+    """Trained weights by name; adapters are not merged."""
 
     def fingerprint(self) -> str:
         """Return a hash of settings and weights."""
@@ -39,13 +39,7 @@ class RelationArtifact(NamedTuple):
 def make_relation_artifact(
     predictor: RelationPredictor, training_info: Mapping[str, Any] | None = None, as_float16: bool = False
 ) -> RelationArtifact:
-    """Collect the content of the folder of a trained model.
-
-    Args:
-        predictor: The model, with its adapters.
-        training_info: Training metadata, stored for information only.
-        as_float16: Store the weights as float16.
-    """
+    """Return the content of the folder of a trained model, with its adapters and information about its training."""
     model = predictor.model
     names = model.trainable_names()
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items() if key in names}
@@ -72,12 +66,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
 def load_relation_artifact(
     folder: str | Path = EMBEDDED_DIR, device: str = "cpu", allow_download: bool = False
 ) -> RelationArtifact:
-    """Load a model folder, with adapters merged into the weights if that needs no peft.
-
-    Args:
-        folder: The model folder; defaults to the judge of the package.
-        device: Device of the model.
-        allow_download: Allow downloading the backbone from the Hub if it is not on this machine.
+    """Load a model folder, by default the judge of the package; adapters are merged if that needs no peft.
 
     Raises:
         InputError: If a file is missing or damaged, or a field is invalid.

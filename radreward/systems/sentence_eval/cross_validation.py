@@ -54,14 +54,10 @@ class RegressorResult(NamedTuple):
 def regression_data(
     pairs: Sequence[JudgedPair], feature_set: FeatureSet, targets: Mapping[str, tuple[float, str]] | None = None
 ) -> tuple[RegressionData, int]:
-    """Return the data of judged pairs, and the number of pairs without a sentence score or a target.
+    """Return the data of judged pairs, and the number of pairs that lack sentence scores or a target.
 
-    Several judgements of a pair, as by several raters, are averaged.
-
-    Args:
-        pairs: The judged pairs.
-        feature_set: Features of the sentence scores.
-        targets: Target and reference by id; defaults to the mean overall score, and to the text of the reference.
+    The judgements of a pair by several raters are averaged. `targets` gives the target and a name of the reference by
+    id of the pair; by default, these are the mean overall score and the text of the reference.
 
     Raises:
         InputError: If raters judged different sentences, or no pair is left.
@@ -103,8 +99,8 @@ def nested_cross_validation(
 ) -> list[RegressorResult]:
     """Return τ-b of the raw overall score and of regressors on held-out references.
 
-    Each outer fold holds out references. An inner cross-validation on the others selects the parameters of a regressor,
-    which is then fitted to all of them. The pairs of a reference are never split.
+    Each outer fold holds out references. An inner cross-validation on the other references selects the parameters of a
+    regressor, which is then fitted to all of these. Pairs with the same reference are always in the same fold.
 
     Args:
         data: All pairs.
@@ -112,7 +108,7 @@ def nested_cross_validation(
         folds: Number of outer folds.
         inner_folds: Number of inner folds.
         seed: Seed of the folds and the fits.
-        on_progress: Called with the name of each finished regressor.
+        on_progress: Called with the name of each regressor when it is finished.
 
     Raises:
         InputError: If there are too few references, the target is constant, or a number is not finite.
@@ -138,7 +134,7 @@ def nested_cross_validation(
 def fit_best(
     data: RegressionData, results: Sequence[RegressorResult], seed: int = 0
 ) -> tuple[RegressorResult, Regressor]:
-    """Fit the regressor with the highest τ-b to all pairs; of equal ones, the first.
+    """Fit the regressor with the highest τ-b, the first one if several are equal, to all pairs.
 
     Raises:
         InputError: If no regressor has a τ-b.
@@ -153,7 +149,7 @@ def fit_best(
 def select_params(
     name: str, data: RegressionData, grid: Sequence[RegressorParams], folds: int, seed: int = 0
 ) -> RegressorParams:
-    """Return the parameters of a regressor with the highest τ-b on held-out references; of equal ones, the first."""
+    """Return the parameters with the highest τ-b on held-out references, the first ones if several are equal."""
     if len(grid) == 1:
         return grid[0]
     splits = list(split_by_reference(data.reference_ids, folds, seed + 1))
@@ -168,7 +164,7 @@ def select_params(
 def _held_out_tau(
     name: str, data: RegressionData, train: Array, test: Array, params: RegressorParams, seed: int
 ) -> float:
-    """Return τ-b of the rows `test` after a fit to the rows `train`; NaN if all targets of these are equal."""
+    """Return τ-b of the rows `test` after a fit to the rows `train`; NaN if the targets of `train` are all equal."""
     if np.ptp(data.target[train]) == 0:
         return math.nan
     fitted = fit_regressor(name, data.features[train], data.target[train], params, seed)
@@ -188,18 +184,12 @@ def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Itera
 
 
 def _validate_regression_data(data: RegressionData, folds: int, inner_folds: int, grids: ParamGrids) -> None:
-    """Check that every regressor can be fitted in every fold.
-
-    Raises:
-        InputError: If not.
-    """
-    num_references = len(np.unique(data.reference_ids))
+    """Raise an `InputError` unless every regressor can be fitted in every fold."""
+    num_references, needed = len(np.unique(data.reference_ids)), folds * inner_folds
     max_neighbors = max(int(params.get("n_neighbors", 1)) for grid in grids.values() for params in grid)
-    if num_references < folds * inner_folds:
-        raise InputError(
-            f"Expected at least {folds * inner_folds} references, for {folds} × {inner_folds} folds, "
-            f"but got {num_references}."
-        )
+    if num_references < needed:
+        counts = f"{needed} references, for {folds} × {inner_folds} folds, but got {num_references}"
+        raise InputError(f"Expected at least {counts}.")
     min_training_rows = min(len(train) for train, _ in split_by_reference(data.reference_ids, folds))
     if (innermost := min_training_rows * (inner_folds - 1) // inner_folds) < 2 * max_neighbors:
         raise InputError(

@@ -15,7 +15,7 @@ class ExampleSentence(NamedTuple):
 
     text: str
     counterparts: tuple[str, ...]
-    """Ids of sentences of the other report: a, b, ... of the reference, A, B, ... of the candidate."""
+    """Ids of sentences of the other report: a, b, ... in the reference, A, B, ... in the candidate."""
     score: float
 
 

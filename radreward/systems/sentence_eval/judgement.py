@@ -20,8 +20,8 @@ class SentenceScore(NamedTuple):
     matches: tuple[int, ...]
     """Indices of the matching sentences in the other report."""
     probabilities: tuple[float, ...] | None = None
-    """Probabilities of the scores in `SCORE_ORDER`, predicted by a model or as fractions of the repetitions; None if
-    only `score` is available."""
+    """Probabilities of the scores in `SCORE_ORDER`: predicted by a model, or fractions of the repetitions; None if only
+    `score` is available."""
 
 
 class SentenceJudgement(NamedTuple):
@@ -38,16 +38,16 @@ class SentenceJudgement(NamedTuple):
     format_errors: dict[str, int]
     """Number of format errors of the answer by kind, see `radreward.systems.sentence_eval.parser.FORMAT_ERRORS`."""
     status: str
-    """"ok", "partial: " and the missing part, or the reason why there is no judgement."""
+    """"ok", "partial: " with the missing part, or the reason why there is no judgement."""
 
 
 def average_judgements(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
     """Return the mean of repeated judgements of one report pair.
 
-    A sentence's score is the mean over the repetitions that have one, its counterparts are those of a majority, and its
-    probabilities are the fractions of the repetitions. The explanation is that of the repetition with the overall score
-    closest to the mean. The status is "ok" if every repetition's is; otherwise it counts the others and names the
-    first reason.
+    Repetitions in which a sentence has no score are ignored. Of the others, its score is the mean, its counterparts are
+    those of more than half, and its probabilities are the fractions per score. The explanation is that of the
+    repetition whose overall score is closest to the mean. The status is "ok" if all repetitions are "ok"; otherwise it
+    contains the number of the others and the first reason.
 
     Raises:
         ValueError: If there is no judgement, or they are of different reports.
@@ -125,7 +125,7 @@ def score_fractions(judgement: SentenceJudgement) -> tuple[float, ...] | None:
 
 
 def round_to_score(value: float) -> float:
-    """Return the possible score closest to a mean of repetitions; of two at the same distance, the lower.
+    """Return the score closest to a mean of repetitions; of two equally close scores, the lower.
 
     >>> [round_to_score(value) for value in (5 / 6, 0.75, 1 / 3, -1 / 3, -1.0)]
     [1.0, 0.5, 0.5, 0.0, -1.0]

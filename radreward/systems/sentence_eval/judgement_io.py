@@ -1,4 +1,4 @@
-"""Files of sentence scores, by a judge or by people: one row per report pair, and per rater if there are several."""
+"""Files of sentence scores, by a judge or by people: one row per report pair and rater."""
 
 from __future__ import annotations
 
@@ -38,11 +38,7 @@ class JudgedPair(NamedTuple):
 
 
 def judgement_schema(*extra: tuple[str, Any]) -> Schema:
-    """Return the columns of a file of sentence scores.
-
-    Args:
-        extra: Further columns, with their types, after `id`.
-    """
+    """Return the columns of a file of sentence scores; `extra` columns, given with their types, follow `id`."""
     import pyarrow as pa
 
     fields = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
@@ -61,21 +57,16 @@ def judgement_row(
     judgement: SentenceJudgement | None,
     status: str,
 ) -> dict[str, Any]:
-    """Return the values of a judgement by the columns of `judgement_schema`.
+    """Return the values of a pair by the columns of `judgement_schema`.
 
-    Args:
-        pair_id: Id of the pair.
-        reference: Sentences of the reference.
-        candidate: Sentences of the candidate.
-        judgement: The judgement; None if the pair could not be judged.
-        status: "ok", or the reason why scores are missing.
+    The judgement is None if the pair could not be judged; the status is "ok" or the reason why scores are missing.
     """
     row: dict[str, Any] = {"id": pair_id, "overall": None, "status": status, "explanation": ""}
     row |= {"reference": [], "candidate": [], "format_errors": {}}
     if judgement is None:
         return row
-    row |= {"overall": judgement.overall, "explanation": judgement.explanation}
-    row["format_errors"] = judgement.format_errors
+    for field in ("overall", "explanation", "format_errors"):
+        row[field] = getattr(judgement, field)
     ids = {Side.REFERENCE: sentence_ids(len(reference)), Side.CANDIDATE: sentence_ids(len(candidate), uppercase=True)}
     for side, texts, scores in (
         (Side.REFERENCE, reference, judgement.reference_scores),
@@ -95,21 +86,19 @@ def judgement_row(
 
 
 def write_judged_pairs(path: str | Path, pairs: Iterable[JudgedPair]) -> None:
-    """Write sentence scores of people as JSONL, CSV or Parquet; the file appears when it is complete."""
+    """Write sentence scores of people atomically, as JSONL, CSV or Parquet."""
     import pyarrow as pa
 
     rows = (
-        {
-            **judgement_row(pair.id, pair.reference, pair.candidate, pair.judgement, pair.judgement.status),
-            "rater": pair.rater,
-        }
+        judgement_row(pair.id, pair.reference, pair.candidate, pair.judgement, pair.judgement.status)
+        | {"rater": pair.rater}
         for pair in pairs
     )
     write_table(path, judgement_schema(("rater", pa.string())), rows)
 
 
 def read_judged_pairs(path: str | Path) -> list[JudgedPair]:
-    """Return the pairs of a file of `radreward judge-sentences` or `radreward convert --from sentences`.
+    """Return the pairs in a file that `radreward judge-sentences` or `radreward convert --from sentences` wrote.
 
     Raises:
         InputError: If a row is invalid; names file, row and field.
@@ -182,6 +171,6 @@ def _to_score(sentence: _Sentence, other_ids: Mapping[str, int], side: str) -> S
     if sentence.score is None:
         return None
     matches = tuple(other_ids[name] for name in sentence.matches)
-    # A mean of repetitions without their shares counts as the closest score.
+    # A mean of repetitions without probabilities counts as the closest score.
     score = sentence.score if sentence.probabilities else round_to_score(sentence.score)
     return SentenceScore(score, matches, sentence.probabilities)

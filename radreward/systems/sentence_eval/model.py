@@ -1,4 +1,4 @@
-"""Relation of two sentences by decomposable attention over their token states; each sentence is encoded once."""
+"""Model of the relation of two sentences: decomposable attention over token states; encodes each sentence once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from radreward.models.sentence_tokenizer import (
 )
 
 _MAX_BATCH_CELLS = 200_000
-"""Maximum size of a batch of comparisons: pairs of tokens, padding included."""
+"""Maximum number of compared pairs of tokens per batch, including padding."""
 
 
 class TokenStates(NamedTuple):
@@ -99,11 +99,7 @@ class RelationModel(nn.Module):
 class RelationPredictor:
     """Relation model with the tokenizer of its backbone.
 
-    A sentence with more tokens than the encoder has positions is encoded in chunks, and compared as one.
-
-    Args:
-        model: The classifier.
-        tokenizer: Tokenizer of its backbone.
+    A sentence with more tokens than the encoder has positions is encoded in chunks, which are then joined.
     """
 
     def __init__(self, model: RelationModel, tokenizer: TextTokenizer) -> None:
@@ -148,7 +144,7 @@ def _pad_states(states: Sequence[Tensor]) -> TokenStates:
 
 
 def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = _MAX_BATCH_CELLS) -> Iterator[list[int]]:
-    """Yield the indices of pairs in batches of similar lengths, each of at most `max_cells` cells or of one pair."""
+    """Yield batches of indices of pairs of similar lengths, each of at most `max_cells` cells or of one pair."""
     batch: list[int] = []
     size = (0, 0)
     for index in sorted(range(len(lengths)), key=lambda index: (max(lengths[index]), sum(lengths[index]))):

@@ -1,4 +1,4 @@
-"""Training of the relation judge as a LightningModule."""
+"""LightningModule that trains the model of the relation judge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from radreward.systems.sentence_eval.artifact import make_relation_artifact, sav
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 _RELATION_NAMES = {1.0: "equal", 0.5: "partial", -1.0: "contradiction", 0.0: "unrelated"}
-"""Names of the scores as relations of two sentences (Zhu et al., 2024, section III.A)."""
+"""Relations of two sentences by score (Zhu et al., 2024, section III.A)."""
 
 
 class RelationResults(NamedTuple):
@@ -102,7 +102,7 @@ class RelationModule(BaseModule):
         return [module for name, module in self.model.named_children() if name != "encoder"]
 
     def training_step(self, batch: list[SentenceRelations], batch_idx: int) -> Tensor | None:
-        """Return the mean loss over the pairs of a batch, None without pairs.
+        """Return the mean loss of the pairs of a batch; None if there are no pairs.
 
         Raises:
             FloatingPointError: If the loss is not finite.
@@ -145,10 +145,10 @@ class RelationModule(BaseModule):
 
 
 def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
-    """Return precision and recall of each relation, and Cohen's κ and accuracy in the row "total"; None if undefined.
+    """Return precision and recall per relation, and Cohen's κ and accuracy in the row "total"; None if undefined.
 
     Args:
-        confusion: (4, 4) counts of target (rows) by predicted relations, in the order of `RELATION_SCORES`.
+        confusion: (4, 4) number of pairs by target (row) and prediction (column), in the order of `RELATION_SCORES`.
     """
     table = confusion.double()
     rows: dict[str, dict[str, float | None]] = {}

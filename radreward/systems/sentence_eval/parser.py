@@ -1,4 +1,4 @@
-"""Parser of the chat judge's answers; deviations from the requested format are counted, never guessed."""
+"""Parser of the chat judge's answers; it counts deviations from the requested format and never guesses a score."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMAT_ERRORS = {
 _NORMALIZED_PUNCTUATION = str.maketrans(
     {**dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'), **dict.fromkeys("\u2212\u2012\u2013", "-")}
 )
-_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
+CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 _ROW_TYPE = r"(?:original|orig|reference|predicted|prediction|pred|candidate)"
 _NUMBER = r"[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
 _ROW_START = re.compile(
@@ -44,7 +44,7 @@ _ROW_START = re.compile(
     )""",
     re.I | re.M | re.X,
 )
-"""Start of a row: of a sentence, the overall score, a row of dashes with the overall score, or the explanation."""
+"""Start of a row: a sentence, the overall score, dashes before the overall score, or the explanation."""
 _QUOTED = r'"((?:[^"]|""){0,20000}+)"'
 _CELL = re.compile(rf"[^\S\n]*+(?:{_QUOTED}[^\S\n]*+(?=[,\n]|\Z)|([^,\n]*+))(,|\n|\Z)")
 _ID_SEPARATORS = re.compile(r"(?:\band\b|[\s,;&/+\[\]()])+")
@@ -55,12 +55,11 @@ _HEADER = re.compile(r"\W*(?:(?:case\W+)?type\W+id\b|$)", re.I)
 def parse_sentence_answer(answer: str, reference: Mapping[str, str], candidate: Mapping[str, str]) -> SentenceJudgement:
     r"""Return the judgement in an answer; never raises, and takes time linear in the answer's length.
 
-    A row is found by its type, so prose, code fences and open quotes between rows are ignored. The id identifies the
-    sentence, lowercase for the reference and uppercase for the candidate, whatever the type (the paper's template
-    calls both "Original"). Cells may be unquoted: an id contains no comma, which separates it
-    from a sentence with commas.
-    Markdown tables are parsed too. An invalid row is ignored and counted in `format_errors`; a sentence without a row
-    has the score None.
+    A row starts with its type, such as "Original"; prose, code fences and open quotes between rows are ignored. The id
+    identifies the sentence: lowercase in the reference, uppercase in the candidate. The type does not, because the
+    paper's template calls both reports "Original". Cells may be unquoted, and a sentence may contain commas, because
+    ids contain none. Markdown tables are parsed too. An invalid row is ignored and counted in `format_errors`; a
+    sentence without a row has the score None.
 
     Args:
         answer: The complete answer.
@@ -98,7 +97,7 @@ class _AnswerParser:
         self.explanation = ""
 
     def parse(self, answer: str) -> SentenceJudgement:
-        text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n").translate(_NORMALIZED_PUNCTUATION))
+        text = CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n").translate(_NORMALIZED_PUNCTUATION))
         starts = list(_ROW_START.finditer(text))
         self._count_prose(text[: starts[0].start()] if starts else text)
         ends = [start.start() for start in starts[1:]] + [len(text)]
@@ -136,7 +135,7 @@ class _AnswerParser:
     def _parse_row(self, values: list[str], require_exact: bool) -> str | None:
         """Store the score of a row, or return the format error that invalidates it.
 
-        A second row in one line must repeat its sentence exactly: an unquoted sentence may contain text like a row.
+        A second row in one line must repeat its sentence exactly: an unquoted sentence may look like a row.
         """
         while values and not values[-1]:
             values.pop()
@@ -148,7 +147,7 @@ class _AnswerParser:
         name = name.strip(" .()[]:*")
         if name not in self.sentences:
             return "unknown id"
-        # A sentence without quotes may contain commas, and so may the ids after it. A single cell may be either.
+        # Unquoted, the sentence and the ids after it may take several cells. A single cell may be either of them.
         first_id = len(middle)
         while first_id > (len(middle) > 1) and _looks_like_ids(middle[first_id - 1]):
             first_id -= 1

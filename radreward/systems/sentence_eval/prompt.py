@@ -71,7 +71,7 @@ class SentencePrompt:
 
     Args:
         instruction: "detailed" defines each score, "simplistic" does not.
-        num_shots: Few-shot examples, given as earlier turns of the chat: 0, 1 and 5 in the paper.
+        num_shots: Number of few-shot examples, given as earlier turns of the chat; 0, 1 and 5 in the paper.
         request_explanation: Request an explanation of the overall score, which improves the score (Table IV).
         examples: YAML file of examples, see `read_examples`; defaults to the synthetic ones of the package.
 

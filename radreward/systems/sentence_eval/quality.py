@@ -1,4 +1,4 @@
-"""Quality of a report by the scores of its sentences that state findings: normal sentences offset no finding."""
+"""Quality from the scores of the sentences that state findings: normal sentences do not count."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def sentence_quality(
     candidate: Sequence[str],
     context: PatientContext = NO_CONTEXT,
 ) -> float:
-    """Return the quality of a candidate from the scores of the sentences of both reports, all of which need one.
+    """Return the quality of a candidate; all sentences of both reports must have a score.
 
-    Only findings have weight. One of weight w agrees by a: 1 if the other report states the same, 0 if all counterparts
-    of its sentence state unrelated findings, see `known_agreement`, otherwise the score of its sentence, at least 0. It
-    adds w·a to what matches if it is the reference's, and w·(1 - a) to what is wrong in either report. A sentence that
-    names an abnormality in words that the vocabulary does not know is one finding, see `phrase_weight`.
+    Each finding has a weight w and an agreement a: 1 if the other report states the same finding, 0 if all counterparts
+    of its sentence state unrelated findings (see `known_agreement`), otherwise the score of its sentence, at least 0. A
+    finding adds w·a to the matched weight if it is the reference's, and w·(1 - a) to the wrong weight in either report.
+    A sentence that names an abnormality in words outside the vocabulary is one finding, see `phrase_weight`.
 
     >>> from radreward.systems.sentence_eval.judgement import SentenceScore
     >>> equal, unmatched = SentenceScore(1.0, (0,)), SentenceScore(0.0, ())
@@ -61,7 +61,7 @@ def _weighted_agreements(
 
 
 def _agreement(fact: Fact, score: SentenceScore | None, matches: Set[tuple[Fact, ...]], stated: Set[Fact]) -> float:
-    """Return the agreement of a finding with the facts of the matching sentences, and with all that is stated."""
+    """Return the agreement of a finding, given the facts of the matching sentences and all facts of the report."""
     if any(known_agreement((fact,), (other,)) == 1 for other in stated):
         return 1.0
     if score is None or (matches and all(known_agreement((fact,), facts) == 0 for facts in matches)):

@@ -51,12 +51,12 @@ class ReportRefiner(ABC):
 class RuleRefiner(ReportRefiner):
     """Refiner that applies the sentence scores, without a language model.
 
-    A candidate's sentence with the score -1 or 0 is dropped. A reference's sentence with such a score is added after
-    the counterparts of the sentences before it. Sentences with another score, or without one, stay. Means of
-    repetitions are rounded to the closest score.
+    It drops the sentences of the candidate with the score -1 or 0. It adds the sentences of the reference with such a
+    score after the counterparts of the sentences before them. All other sentences stay. Means of repetitions are
+    rounded to the closest score.
 
-    Since the added sentences are quoted from the reference, this measures the judge: if its scores are right, every
-    other metric rises.
+    The added sentences are quoted from the reference, so this tests the judge: if its scores are right, every other
+    metric improves.
 
     >>> dropped, added, equal = SentenceScore(-1.0, (0,)), SentenceScore(-1.0, (0,)), SentenceScore(1.0, (1,))
     >>> judgement = SentenceJudgement((added, equal), (dropped, equal), 2.0, "", {}, "ok")
@@ -110,11 +110,11 @@ def _with_full_stop(sentence: str) -> str:
 
 
 class ChatRefiner(ReportRefiner):
-    """Refiner that requests the candidate with the judge's explanation worked in; the model never gets the reference.
+    """Refiner that lets a chat model revise the candidate by the judge's explanation, without the reference.
 
     Args:
         model: The chat model.
-        max_tokens: Maximum length of a refined report.
+        max_tokens: Maximum number of tokens of a refined report.
     """
 
     def __init__(self, model: ChatModel, max_tokens: int = 2048) -> None:

@@ -6,6 +6,7 @@ import re
 
 from radreward.llm.messages import Message
 from radreward.prompts.tags import wrap_in_tags
+from radreward.systems.sentence_eval.parser import CODE_FENCE
 
 MAX_ANSWER_CHARS = 50_000
 _TASK = """\
@@ -27,11 +28,10 @@ _EXAMPLE = (
 )
 """Report, remarks and answer of the worked example, a turn of the chat before the request (Table VII)."""
 _HEADING = re.compile(r"^[^\S\n]{0,8}[*#>]{0,8}[^\S\n]{0,8}\[report\][*:]{0,4}", re.I | re.M)
-_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 
 
 def refinement_messages(candidate: str, explanation: str) -> tuple[Message, ...]:
-    """Return the messages that request a refined report; a worked example, then the request, without the reference.
+    """Return the messages that request a refined report: the task, a worked example and the request.
 
     >>> print(refinement_messages("Mild edema.", "There is no edema.")[-1].content)
     <report>
@@ -55,7 +55,7 @@ def _request(candidate: str, explanation: str) -> Message:
 
 
 def parse_refined_report(answer: str) -> tuple[str, str | None]:
-    r"""Return the report of an answer and the format error; one of them is empty. Never raises, in linear time.
+    r"""Return the report in an answer and None, or "" and the format error; never raises, in linear time.
 
     >>> parse_refined_report("Sure:\n[Report]\nNo edema.")
     ('No edema.', None)
@@ -64,8 +64,7 @@ def parse_refined_report(answer: str) -> tuple[str, str | None]:
     """
     if len(answer) > MAX_ANSWER_CHARS:
         return "", f"too long: {len(answer)} characters"
-    text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
-    parts = _HEADING.split(text)
+    parts = _HEADING.split(CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n")))
     if len(parts) > 2:
         return "", "section repeated: report"
     report = "\n".join(line.strip() for line in parts[-1].split("\n")).strip()

@@ -1,4 +1,4 @@
-"""Verification of a judge: refine candidates by its judgements, then judge and score them again (section III.C)."""
+"""Test of a judge: refine candidates by its judgements, then judge and score them again (section III.C)."""
 
 from __future__ import annotations
 
@@ -74,14 +74,7 @@ def run_refinement_study(
     refiner: ReportRefiner,
     scorers: Mapping[str, Scorer],
 ) -> list[RefinementResult]:
-    """Judge and score candidates before and after their refinement.
-
-    Args:
-        references: n references.
-        candidates: n candidates.
-        judge: Judge of both versions.
-        refiner: Refiner of the candidates.
-        scorers: Scorers of both versions, by name.
+    """Judge and score n candidates before and after their refinement.
 
     Returns:
         One result per pair, in order; a pair that cannot be judged or refined has a status with the reason.
@@ -161,13 +154,7 @@ def _score_refined(
 def score_changes(
     row_scores: Sequence[Mapping[str, tuple[float, float]]], scorers: Mapping[str, Scorer], seed: int = 0
 ) -> list[ScoreChange]:
-    """Return the score changes of the judge and of every scorer.
-
-    Args:
-        row_scores: `RefinementResult.scores` of every pair.
-        scorers: The scorers of `run_refinement_study`.
-        seed: Seed of the bootstrap.
-    """
+    """Return the score changes of the judge and of every scorer, given `RefinementResult.scores` of every pair."""
     rows = []
     for name in (JUDGE_ROW, *scorers):
         pairs = np.array([scores[name] for scores in row_scores if name in scores], dtype=np.float64)
@@ -198,7 +185,7 @@ def score_change_table(rows: Sequence[ScoreChange]) -> Table:
 
 
 def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> list[Path]:
-    """Write the table as CSV, Markdown and LaTeX, `<stem>.csv`, `<stem>.md` and `<stem>.tex`, and return the paths.
+    """Write the table to `<stem>.csv`, `<stem>.md` and `<stem>.tex`, and return the paths.
 
     Raises:
         InputError: If a file cannot be written.

@@ -20,11 +20,11 @@ from radreward.types import Side
 FeatureSet = Literal["fractions", "findings"]
 FEATURE_SETS: tuple[FeatureSet, ...] = get_args(FeatureSet)
 _SENTENCE_COUNT_UNIT = 10.0
-"""Sentence counts are divided by this, so that their scale is that of fractions."""
+"""Divisor of the sentence counts, which gives them the scale of fractions."""
 _INSIGNIFICANT_WHEN_FITTED = frozenset(
     {"cardiomegaly", "lvh", "la", "interstitial", "fibrosis", "peribronchial", "bronchiectasis"}
 )
-"""Findings that count as insignificant because the shipped regressor was fitted so; see `significance_level`."""
+"""Findings that count as insignificant here, because the shipped regressor was fitted this way."""
 _SCORE_NAMES = ("unmatched", "partial", "equal", "contradiction")
 
 
@@ -46,18 +46,12 @@ def feature_names(feature_set: FeatureSet) -> tuple[str, ...]:
 def feature_values(
     feature_set: FeatureSet, judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]
 ) -> tuple[float, ...] | None:
-    """Return the features of a report pair, None if no sentence of a report has a score.
+    """Return the features of a report pair, given as sentences; None if no sentence of a report has a score.
 
-    "fractions" are the eight features of the paper (Zhu et al., 2024, section III.B). They ignore what a sentence is
-    about, and how many sentences a report has. "findings" adds sixteen features: the numbers of sentences with each
-    score among those that state an abnormal finding, and among those that state a clinically significant one, both
-    detected by the vocabulary of `radreward.text`.
-
-    Args:
-        feature_set: Name of the set.
-        judgement: Scores of the sentences.
-        reference: Sentences of the reference.
-        candidate: Sentences of the candidate.
+    "fractions" are the eight features of the paper (Zhu et al., 2024, section III.B). They depend neither on the
+    content nor on the number of the sentences. "findings" adds sixteen features: the number of sentences with each
+    score among those that state an abnormal finding, and among those that state a clinically significant one. Findings
+    are detected by the vocabulary of `radreward.text`.
 
     >>> judgement = SentenceJudgement((SentenceScore(0.0, ()),), (SentenceScore(0.0, ()),), None, "", {}, "ok")
     >>> values = feature_values("findings", judgement, ["Small pneumothorax."], ["Clear lungs."])
@@ -76,7 +70,7 @@ def feature_values(
 def _count_scores(
     scores: Sequence[SentenceScore | None], sentences: Sequence[str], significant: bool
 ) -> tuple[float, ...]:
-    """Return the number of sentences with findings, any or significant ones, with each score, in the features' unit."""
+    """Return the number of sentences per score, of those with a finding or with a significant one, in feature units."""
     selected = [
         score_probabilities(score)
         for score, text in zip(scores, sentences, strict=True)

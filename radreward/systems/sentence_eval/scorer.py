@@ -1,4 +1,4 @@
-"""Scorer with the regressed overall score: sentences are judged, their scores counted, the counts regressed."""
+"""Sentence evaluation as a scorer: sentence scores are judged and counted; a regressor maps the counts to a total."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class JudgedSentence(NamedTuple):
 class SentenceScorer(Scorer):
     """Sentence-level evaluation with a regressed overall score (Zhu et al., 2024, section III).
 
-    Both reports are split into sentences, and a judge scores each against the other report: 1 equal, 0.5 partial, -1
-    contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores, see
-    `feature_values`; without a regressor it is the judge's overall score, from 0 to 5. The sub-scores are the features;
-    the evidence of a row is a tuple of `JudgedSentence`. In the total, normal sentences that match offset findings that
-    do not; the quality is that of the sentences with findings, see `sentence_quality`.
+    Both reports are split into sentences, and a judge scores each sentence against the other report: 1 equal, 0.5
+    partial, -1 contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores,
+    see `feature_values`; without a regressor it is the judge's overall score, from 0 to 5. The sub-scores are the
+    features; the evidence of a row is a tuple of `JudgedSentence`. In the total, normal sentences that match compensate
+    for findings that do not; the quality counts findings only, see `sentence_quality`.
 
     Args:
         judge: Judge of the sentences.
         regressor: Regressor of the overall score.
-        feature_set: "fractions" as published, "findings" with the findings that sentences state.
+        feature_set: "fractions" as published, or "findings", which also counts the sentences that state findings.
         training_info: Metadata of the regressor's fit, stored for information only.
 
     Raises:
@@ -148,14 +148,12 @@ class SentenceScorer(Scorer):
         return fingerprint(self.feature_set, self.judge.fingerprint(), regressor)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Save atomically. A chat judge is not saved: it must be passed to `from_pretrained` again.
+        """Save atomically. A chat judge is not saved and must be passed to `from_pretrained`.
 
         Raises:
             InputError: If the folder holds something else.
         """
-        judge = _EXTERNAL_JUDGE
-        if isinstance(self.judge, RelationJudge):
-            judge = self.judge.name or JUDGE
+        judge = (self.judge.name or JUDGE) if isinstance(self.judge, RelationJudge) else _EXTERNAL_JUDGE
         config = {
             "judge": judge,
             "feature_set": self.feature_set,
@@ -182,11 +180,11 @@ class SentenceScorer(Scorer):
         """Load a scorer.
 
         Args:
-            folder: A folder written by `save_pretrained`; defaults to the scorer of the package.
+            folder: Folder that `save_pretrained` wrote; defaults to the scorer of the package.
             precision: Only fp32 is supported.
-            on_too_long: Without effect: a long sentence is encoded in chunks.
+            on_too_long: No effect; a long sentence is encoded in chunks.
             device: Device of the judge.
-            allow_download: Allow downloading a backbone from the Hub if it is not on this machine.
+            allow_download: Download a backbone that is not on this machine from the Hub.
             judge: Judge to use instead of the saved one; required if the scorer was fitted to a chat judge.
 
         Raises:
@@ -199,7 +197,7 @@ class SentenceScorer(Scorer):
         if judge is None:
             if config["judge"] == _EXTERNAL_JUDGE:
                 raise InputError(
-                    f"{path}: Expected a judge, because the one of this scorer is not saved with it. Pass it, as in "
+                    f"{path}: Expected a judge, because the judge of this scorer is not saved with it. Pass it, as in "
                     "`SentenceScorer.from_pretrained(folder, judge=ChatJudge(...))`."
                 )
             judge_folder = path.with_name(JUDGE) if config["judge"] == JUDGE else config["judge"]
@@ -213,7 +211,7 @@ class SentenceScorer(Scorer):
 def _pair_status(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[str, str | None]:
-    """Return "ok" if every sentence of both reports has a score, otherwise the reason and the report concerned."""
+    """Return "ok" if every sentence of both reports has a score, otherwise the reason and, if it is one, the report."""
     for side, sentences in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
         if not sentences:
             return f"no sentence in the {side}", side

@@ -17,7 +17,7 @@ class SentenceJudge(ABC):
     ) -> list[SentenceJudgement]:
         """Return the judgements of report pairs, given as sentences, in the order of the input.
 
-        A pair that cannot be judged has the score None for every sentence and a `status` that names the reason.
+        If a pair cannot be judged, the score of each sentence is None, and `status` names the reason.
 
         Raises:
             ValueError: If the numbers of references and candidates differ.
@@ -25,7 +25,7 @@ class SentenceJudge(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash that changes with everything that affects judgements."""
+        """Return a hash of everything that determines the judgements."""
 
 
 def check_pair_counts(references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Instruction-tuned language model as a judge of sentences (Zhu et al., 2024)."""
+"""Sentence judge that is an instruction-tuned language model (Zhu et al., 2024)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ChatJudge(SentenceJudge):
     Args:
         model: The chat model.
         prompt: The prompt; defaults to the detailed instruction with five examples and an explanation.
-        repetitions: Requests per report pair; they differ in their seeds.
-        temperature: Sampling temperature; must be positive with several repetitions.
-        max_tokens: Maximum length of an answer, which repeats every sentence of both reports.
+        repetitions: Number of requests per report pair; they differ in their seeds.
+        temperature: Sampling temperature; must be positive if `repetitions` exceeds 1.
+        max_tokens: Maximum number of tokens of an answer, which repeats every sentence of both reports.
 
     Raises:
-        ValueError: If `repetitions` is less than 1, or several repetitions have the temperature 0.
+        ValueError: If `repetitions` is less than 1, or the temperature is 0 with several repetitions.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ChatJudge(SentenceJudge):
             raise ValueError(f"Expected `repetitions` to be >= 1 but got {repetitions}.")
         if repetitions > 1 and temperature == 0:
             raise ValueError(
-                f"Expected `temperature` to be > 0 with {repetitions} repetitions but got 0: they would be equal."
+                f"Expected `temperature` to be > 0 with {repetitions} repetitions but got 0: all would be equal."
             )
         self.model = model
         self.prompt = prompt or SentencePrompt()
@@ -49,7 +49,7 @@ class ChatJudge(SentenceJudge):
     def build_requests(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[ChatRequest]:
-        """Return all requests, the repetitions of a pair side by side, to estimate their volume in advance.
+        """Return all requests, in the order of the pairs and with the repetitions of a pair side by side.
 
         Raises:
             ValueError: If the numbers of references and candidates differ.

@@ -1,4 +1,4 @@
-"""Judge without a language model: predicted relations between the sentences of both reports."""
+"""Sentence judge without a language model: it predicts relations between the sentences of both reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAIRS_PER_BATCH = 64
 _SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once; ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
-"""Maximum number of sentences of a report: all pairs are compared, so that time and memory grow with the square."""
+"""Maximum number of sentences of a report: all pairs are compared, so time and memory grow quadratically."""
 _TO_SCORE_ORDER = [RELATION_SCORES.index(score) for score in SCORE_ORDER]
 _UNMATCHED, _PARTIAL, _EQUAL, _CONTRADICTION = range(4)
 
@@ -35,12 +35,12 @@ class RelationJudge(SentenceJudge):
     """Judge that scores every sentence by its predicted relations to the sentences of the other report.
 
     For two sentences, a trained model predicts the probabilities that they are equal, partially equal, contradictory or
-    unrelated. `combine_pair_probabilities` combines them for a sentence and a report; the score with the highest
-    probability is the sentence's. The overall score is 5 · max(0, mean), where the mean is that of both reports' mean
-    sentence scores.
+    unrelated. `combine_pair_probabilities` combines the probabilities of a sentence with all sentences of the other
+    report; the score of the sentence is the most probable one. The overall score is 5 · max(0, m), where m is the mean
+    of the two reports' mean sentence scores.
 
-    Every distinct sentence is encoded once and every distinct pair compared once, in any number of reports. Sentences
-    are encoded separately, so no sentence can influence the scores of others by instructions.
+    Each distinct sentence is encoded once, and each distinct pair is compared once. Sentences are encoded separately,
+    so an instruction in one sentence cannot change the scores of others.
 
     Args:
         artifact: The trained model.
@@ -54,12 +54,7 @@ class RelationJudge(SentenceJudge):
     def from_pretrained(
         cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "cpu", allow_download: bool = False
     ) -> RelationJudge:
-        """Load a judge.
-
-        Args:
-            folder: "embedded" for the judge of the package, or a folder written by `save_pretrained` or a run.
-            device: Device of the model.
-            allow_download: Allow downloading the backbone from the Hub if it is not on this machine.
+        """Load the "embedded" judge of the package, or a folder that `save_pretrained` or a run wrote.
 
         Raises:
             InputError: If a file is missing or damaged, or a field is invalid.
@@ -79,7 +74,7 @@ class RelationJudge(SentenceJudge):
     def judge(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        """Return the judgement of each pair, see `SentenceJudge.judge`; without scores if a report is too long."""
+        """Return the judgement of each pair, see `SentenceJudge.judge`; it has no scores if a report is too long."""
         check_pair_counts(references, candidates)
         pairs = list(zip(references, candidates, strict=True))
         judged = iter(
@@ -139,7 +134,7 @@ def _too_long_judgement(reference: Sequence[str], candidate: Sequence[str]) -> S
 
 
 def _batches(pairs: Sequence[_ReportPair]) -> Iterator[list[_ReportPair]]:
-    """Yield consecutive pairs up to the limits of a batch, but at least one."""
+    """Yield batches of consecutive pairs, within the limits of a batch or with a single pair."""
     batch: list[_ReportPair] = []
     size = 0
     for pair in pairs:
@@ -161,9 +156,9 @@ def _ordered_pair(first: int, second: int) -> tuple[int, int]:
 def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
     """Return the score probabilities of m sentences, given those of each with n sentences of the other report.
 
-    A sentence is equal with the highest probability of any equal pair, otherwise contradicted with the highest
-    probability of a contradiction given that the pair is not equal, otherwise partial likewise, otherwise unmatched.
-    For n = 1, the probabilities are those of the pair.
+    The probability of "equal" is the highest one of all pairs. If the sentence is not equal, the probability of
+    "contradicted" is the highest one of all pairs, given that the pair is not equal; "partial" follows in the same way,
+    and "unmatched" has the remaining probability. For n = 1, the probabilities are those of the pair.
 
     Args:
         pair_probabilities: (m, n, 4) in the order of `SCORE_ORDER`, n >= 1.
@@ -188,7 +183,7 @@ def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
 
 
 def _sentence_scores(pair_probabilities: Tensor) -> tuple[SentenceScore, ...]:
-    """Return the scores of m sentences; counterparts are all sentences that are more likely related than not."""
+    """Return the scores of m sentences; counterparts are those whose most likely relation is not "unmatched"."""
     probabilities = combine_pair_probabilities(pair_probabilities)
     closest = pair_probabilities[..., _UNMATCHED].argmin(1, keepdim=True)
     related = (pair_probabilities.argmax(2) != _UNMATCHED).scatter(1, closest, True)  # at least one counterpart

@@ -107,12 +107,12 @@ REGRESSORS: dict[str, RegressorSpec] = {
 
 @cache
 def default_param_grids() -> ParamGrids:
-    """Return the parameters to choose from by regressor, as in the file of the package."""
+    """Return the parameters to choose from, by regressor, from the file of the package."""
     return read_param_grids(Path(__file__).with_name("param_grids.yaml"))
 
 
 def read_param_grids(path: Path) -> ParamGrids:
-    """Return the parameters to choose from by regressor, of a YAML file like `param_grids.yaml`.
+    """Return the parameters to choose from, by regressor, from a YAML file like `param_grids.yaml`.
 
     Raises:
         InputError: If the file cannot be read, or names an unknown regressor or parameter; names the entry.
@@ -133,7 +133,7 @@ def read_param_grids(path: Path) -> ParamGrids:
 def _check_params(location: str, name: str, params: RegressorParams) -> None:
     spec = REGRESSORS[name]
     try:
-        spec.build(params, 0)._validate_params()  # otherwise only `fit` finds a value that is out of range
+        spec.build(params, 0)._validate_params()  # `fit` would check values too late
     except (TypeError, ValueError) as error:
         raise InputError(f"{location}: Expected arguments of {spec.class_path} ({error}).") from error
 
@@ -171,7 +171,7 @@ def fit_regressor(
     mean, scale = float(y.mean()), float(y.std())
     spec = REGRESSORS[name]
     with warnings.catch_warnings():
-        # A network that reached the last iteration is evaluated by cross-validation like any other.
+        # Cross-validation evaluates a network that has not converged like any other.
         warnings.filterwarnings("ignore", ".*lbfgs failed to converge.*")
         fitted = spec.build(params, seed).fit(x, (y - mean) / scale)
     exported = spec.export(fitted)

@@ -63,7 +63,7 @@ _PREDICTORS: dict[str, tuple[_PredictFunction, frozenset[str] | None]] = {
     "knn": (_predict_knn, frozenset({"points", "targets", "k"})),
     "mlp": (_predict_mlp, None),
 }
-"""Prediction function and array names of each kind; a neural network has as many arrays as layers require."""
+"""Prediction function and array names of each kind; None for a network, whose arrays depend on its layers."""
 
 
 class Regressor:
@@ -102,7 +102,7 @@ class Regressor:
         return predictions
 
     def fingerprint(self) -> str:
-        """Return a hash of everything that affects predictions."""
+        """Return a hash of everything that determines the predictions."""
         return fingerprint(self.kind, self.mean, self.scale, self.arrays)
 
     def save(self, path: str | Path) -> None:
