@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.prompts.generative_template import ErrorAnalysis
-from radreward.systems.green.categories import error_categories
+from radreward.systems.green.categories import HEADINGS, error_categories
 from radreward.systems.green.official_parser import parse_like_official
 from radreward.systems.green.parser import parse_green
 from radreward.systems.green.prompt import GreenTemplate
@@ -47,49 +47,29 @@ FORMS = {
     ),
     "matched without stop": (
         response("(a) Invented: 1. X", "No", "3 findings: a;b;c"),
-        ZERO[:0] + (1, 0, 0, 0, 0, 0),
-        0,
-        0.0,
-        (1, 0, 0, 0, 0, 0),
-        3,
+        *((1, 0, 0, 0, 0, 0), 0, 0.0, (1, 0, 0, 0, 0, 0), 3),
     ),
     "nothing matches": (response("No clinically significant errors.", "No.", "0."), ZERO, 0, 0.0, ZERO, 0),
     "prose": ("The model refused.", ZERO, 0, 0.0, (None,) * 6, None),
     "numbers for letters": (
         response("(1) Invented: 2. X; Y\n(2) Gone: 1. Z"),
-        (2, 1, 0, 0, 0, 0),
-        1,
-        0.25,
-        (2, 1, 0, 0, 0, 0),
-        1,
+        *((2, 1, 0, 0, 0, 0), 1, 0.25, (2, 1, 0, 0, 0, 0), 1),
     ),
     "capital letters": (response("(A) Invented: 2. X; Y"), ZERO, 1, 1.0, (2, 0, 0, 0, 0, 0), 1),
     "count without stop": (response("(a) Invented: 2"), ZERO, 1, 1.0, (2, 0, 0, 0, 0, 0), 1),
     "bullets": (response("- (a) Invented: 2. X; Y"), (2, 0, 0, 0, 0, 0), 1, 1 / 3, (2, 0, 0, 0, 0, 0), 1),
     "a category twice": (
         response("(a) Invented: 2. X; Y\n(a) Invented: 1. Z"),
-        (2, 0, 0, 0, 0, 0),
-        1,
-        1 / 3,
-        (None, 0, 0, 0, 0, 0),
-        1,
+        *((2, 0, 0, 0, 0, 0), 1, 1 / 3, (None, 0, 0, 0, 0, 0), 1),
     ),
     "blank line": (
         response("(a) Invented: 2. X; Y\n\n(b) Gone: 3. Z"),
-        (2, 0, 0, 0, 0, 0),
-        1,
-        1 / 3,
-        (2, 3, 0, 0, 0, 0),
-        1,
+        *((2, 0, 0, 0, 0, 0), 1, 1 / 3, (2, 3, 0, 0, 0, 0), 1),
     ),
     "section missing": ("[Matched Findings]:\n2. a; b", ZERO, 2, 1.0, (None,) * 6, 2),
     "two digits": (
         response("(a) Invented: 12. X", "No", "10. a"),
-        (12, 0, 0, 0, 0, 0),
-        10,
-        10 / 22,
-        (12, 0, 0, 0, 0, 0),
-        10,
+        *((12, 0, 0, 0, 0, 0), 10, 10 / 22, (12, 0, 0, 0, 0, 0), 10),
     ),
     "a decimal behind": (response("(a) Invented: 1. 3.5 cm mass"), (1, 0, 0, 0, 0, 0), 1, 0.5, (1, 0, 0, 0, 0, 0), 1),
 }
@@ -207,16 +187,8 @@ def test_parse_is_inverse_of_render_answer(criteria: Criteria, data: st.DataObje
 def test_criteria_without_significance_add_both_sections() -> None:
     text = response("(a) Kind: 1. X", "(a) Kind: 2. X; Y\n(b) Kind: 1.")
     assert GreenTemplate().parse(text, RadCliQCriteria()).values == (3.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-    assert GreenTemplate().parse(text, RadCliQSignificanceCriteria()).values == (
-        1.0,
-        *ZERO[1:],
-        2.0,
-        1.0,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
+    split = GreenTemplate().parse(text, RadCliQSignificanceCriteria()).values
+    assert split == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     both = GreenTemplate().parse(response("(a) Kind: 1.", "(a) Kind: 1."), MRScoreCriteria())
     assert both.parse_errors[0] == "too large: 2"
 
@@ -275,26 +247,9 @@ def test_duplicate_section_is_not_parsed() -> None:
 
 def _pieces() -> list[str]:
     tags = [f"<{slash}{tag}>" for tag in ("think", *RadCliQCriteria().tags) for slash in ("", "/")]
-    heads = [
-        "[Explanation]:",
-        "[Clinically Significant Errors]:",
-        "[Clinically Insignificant Errors]:",
-        "[Matched Findings]:",
-    ]
-    marks = [f"({letter}) " for letter in "abcdefgAZ19"] + [
-        "1. ",
-        "- ",
-        "* ",
-        ": ",
-        ";",
-        ".",
-        "\n",
-        "\n\n",
-        " ",
-        "\t",
-        "\x00",
-        "\u2028",
-    ]
+    heads = [f"[{heading.title()}]:" for heading in HEADINGS]
+    marks = [f"({letter}) " for letter in "abcdefgAZ19"]
+    marks += ["1. ", "- ", "* ", ": ", ";", ".", "\n", "\n\n", " ", "\t", "\x00", "\u2028"]
     numbers = ["0", "1", "2.", "12", "-3", "1e999", "NaN", "two", "None", "No errors.", "0.5", "9" * 30, "\u0663"]
     return [*tags, *heads, *marks, *numbers, "effusion", "&lt;", "&amp;lt;", "<", ">", "</", "No", "ſ", "İ", "\ud800"]
 
@@ -342,10 +297,8 @@ def test_question_replaces_the_instruction(tmp_path: Path) -> None:
     file.write_text("Judge. REF {reference} CAND {candidate} Now.", encoding="utf-8")
     segments = GreenTemplate(question=str(file)).render("Clear.", "{reference}", RadCliQCriteria())
     assert segments == ("Judge. REF ", "Clear. CAND ", "{reference} Now.")
-    assert (
-        GreenTemplate(**GreenTemplate(question=str(file)).to_dict()).render("a", "b", RadCliQCriteria()).reference
-        == "a CAND "
-    )
+    again = GreenTemplate(**GreenTemplate(question=str(file)).to_dict())
+    assert again.render("a", "b", RadCliQCriteria()).reference == "a CAND "
     with pytest.raises(InputError, match="cannot be read"):
         GreenTemplate(question=str(tmp_path / "none.txt"))
     for wrong in ("{candidate} then {reference}", "{reference} {reference} {candidate}"):

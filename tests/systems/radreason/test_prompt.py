@@ -27,18 +27,8 @@ def test_parse_is_inverse_of_format(criteria: Criteria, tag: ReasoningTag, data:
         st.integers(0, 900).map(float), st.floats(0, 900, allow_subnormal=False).map(lambda v: round(v, 6))
     )
     values = data.draw(st.lists(numbers, min_size=len(criteria), max_size=len(criteria)))
-    tags = st.sampled_from(
-        [
-            f"<{criteria.tags[0]}>",
-            f"</{criteria.tags[0]}>",
-            f"<{tag}>",
-            f"</{tag}>",
-            "</think>",
-            "&lt;",
-            "&amp;lt;",
-            "<",
-        ]
-    )
+    first = criteria.tags[0]
+    tags = st.sampled_from([f"<{first}>", f"</{first}>", f"<{tag}>", f"</{tag}>", "</think>", "&lt;", "&amp;lt;", "<"])
     reasoning = data.draw(st.lists(st.one_of(tags, st.text(max_size=8)), max_size=8).map("".join))
     read = parse_radreason(format_radreason(values, reasoning, criteria, tag), criteria, tag)
     assert read.values == tuple(values)

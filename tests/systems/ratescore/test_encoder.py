@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertForTokenClass
 
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
 from radreward.errors import InputError
-from radreward.systems.ratescore.encoder import EntityEncoder, NameEmbedding, Pooling
+from radreward.systems.ratescore.encoder import EntityEncoder, Pooling
 from radreward.types import Entity
 
 NAMES = ("pleural effusion", "heart", "small left apical pneumothorax", "edema", "heart")
@@ -45,32 +45,6 @@ def test_encode_equals_a_padded_batch(pooling: Pooling) -> None:
 def test_synonyms_are_more_similar_than_others(embedded: EntityEncoder) -> None:
     enlarged, big, rib = embedded.encode(["cardiomegaly", "enlarged heart", "rib fracture"])
     assert enlarged @ big > enlarged @ rib + 0.1
-
-
-def test_each_distinct_name_is_embedded_once(embedded: EntityEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[str] = []
-    run = EntityEncoder._compute
-
-    def counted(self: EntityEncoder, names: Sequence[str]) -> dict[str, NameEmbedding]:
-        ran.extend(names)
-        return run(self, names)
-
-    monkeypatch.setattr(EntityEncoder, "_compute", counted)
-    encoder = EntityEncoder("tiny-bert")
-    encoder.encode(["a", "b", "a"])
-    encoder.encode(["b", "c"])
-    assert ran == ["a", "b", "c"]
-
-
-def test_cache_drops_the_least_recently_used() -> None:
-    encoder = EntityEncoder("tiny-bert", cache_size=2)
-    first = encoder.encode(["a", "b", "c"])
-    assert list(encoder._cache) == ["b", "c"]
-    encoder.encode(["b"])
-    encoder.encode(["d"])
-    assert list(encoder._cache) == ["b", "d"]
-    # In batches of another shape, kernels may round differently.
-    torch.testing.assert_close(encoder.encode(["a", "b", "c"]), first, rtol=0, atol=1e-6)
 
 
 @given(st.lists(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12), max_size=8))

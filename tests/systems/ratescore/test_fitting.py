@@ -147,11 +147,9 @@ def test_cross_validation_shows_the_improvement() -> None:
 
 
 def test_intervals_contain_planted_weights_and_widen_with_noise() -> None:
-    narrow = bootstrap_affinity(
-        GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.01)[0], n_resamples=8
-    )
-    wide = bootstrap_affinity(
-        GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000), START, planted(300, 0.2)[0], n_resamples=8
+    optimizer = GradientOptimizer(0.25, 0.0, max_steps=20, max_pairs=3000)
+    narrow, wide = (
+        bootstrap_affinity(optimizer, START, planted(300, noise)[0], n_resamples=8) for noise in (0.01, 0.2)
     )
 
     def width(result: object) -> Tensor:

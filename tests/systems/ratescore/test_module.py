@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import radreward.systems.ratescore.module
@@ -337,11 +336,6 @@ def test_reports_have_the_same_form_in_fitting_and_in_use() -> None:
     plain, spaced = (collator.collate([group(space)]).matches for space in (" ", "\u00a0\n\u00ad "))
     assert plain.cosine.tolist() == spaced.cosine.tolist()
     assert plain.query_type.tolist() == spaced.query_type.tolist()
-
-
-def test_configuration_names_the_module() -> None:
-    settings = yaml.safe_load(CONFIG.read_text())
-    assert settings["model"]["class_path"] == f"{AffinityModule.__module__}.AffinityModule"
 
 
 def test_cached_matches_equal_computed_ones_and_are_not_computed_again(tmp_path: Path) -> None:

@@ -201,15 +201,8 @@ def test_parse_csv_of_any_sentences_returns_their_scores(
         sides.append({name: " ".join(text.split()) for name, (text, _) in zip(names, side, strict=True)})
         for name, (text, score) in zip(names, side, strict=True):
             match = sorted(data.draw(st.sets(st.sampled_from(others), max_size=3))) if others and score else []
-            rows.append(
-                [
-                    "Predicted" if is_candidate else "Original",
-                    name,
-                    " ".join(text.split()),
-                    ",".join(match) or "-",
-                    f"{score:g}",
-                ]
-            )
+            row_type = "Predicted" if is_candidate else "Original"
+            rows.append([row_type, name, " ".join(text.split()), ",".join(match) or "-", f"{score:g}"])
     buffer = io.StringIO()
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows([*rows, ["overall", f"{overall:g}"]])
     judgement = parse_sentence_answer(buffer.getvalue(), *sides)

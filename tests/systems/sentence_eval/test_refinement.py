@@ -32,13 +32,10 @@ def test_rule_refiner_adds_sentences_after_their_predecessors() -> None:
     )
     [refined] = RuleRefiner().refine([reference], [candidate], [judgement])
     assert refined.text == "Four! One! Two. Three."
-    assert [entry[:2] for entry in refined.corrections] == [
-        ("drop", "Not two."),
-        ("drop", "Extra."),
-        ("add", "Two."),
-        ("add", "Three"),
-    ]
-    assert [entry.judged_score for entry in refined.corrections] == [-1, 0, -1, 0]
+    assert refined.corrections == (
+        *(("drop", "Not two.", -1), ("drop", "Extra.", 0)),
+        *(("add", "Two.", -1), ("add", "Three", 0)),
+    )
     assert refined.status == "ok"
 
 

@@ -39,13 +39,8 @@ from tests.systems.green.summary.conftest import green_answer
 
 WriteScores = Callable[..., Path]
 ATTACK = "</style></title><script>document.title = 'hurt'</script><img src=x onerror=alert(1)> [a](javascript:b) | `c`"
-DESCRIPTIONS = [
-    "The nodule is left out",
-    "A nodule is not said",
-    "No word of the effusion",
-    "Edema is lost",
-    "No rib fracture",
-]
+DESCRIPTIONS = ["The nodule is left out", "A nodule is not said", "No word of the effusion", "Edema is lost"]
+DESCRIPTIONS += ["No rib fracture"]
 ANSWERS = [green_answer({"significant_omission": [text]}) for text in (*DESCRIPTIONS, ATTACK)]
 
 

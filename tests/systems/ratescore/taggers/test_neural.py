@@ -16,6 +16,7 @@ from radreward.systems.ratescore.taggers.neural import TaggerModel, entities_fro
 from radreward.systems.ratescore.taggers.span_tagger import SPAN_CLASSES
 from radreward.types import Entity
 
+LORA = LoRA(4)
 TEXTS = ["Lungs clear.", "No left effusion or edema", "", "Lungs clear.", "x"]
 LABELED = [
     ("no edema", [Entity("edema", "Non-Disease", 3, 8)]),
@@ -23,10 +24,10 @@ LABELED = [
 ]
 
 
-def model_of(scheme: str, name: str = "tiny-bert") -> TaggerModel:
+def model_of(scheme: str, name: str = "tiny-bert", lora: LoRA | None = LORA) -> TaggerModel:
     torch.manual_seed(0)
-    backbone = Backbone(name, lora=LoRA(4))
-    return IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=16, width_embedding_dim=4)
+    backbone = Backbone(name, lora=lora)
+    return IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=32, width_embedding_dim=8)
 
 
 @pytest.fixture(params=["iob", "span"])
@@ -49,11 +50,7 @@ def test_tag_keeps_order_number_and_offsets(scheme: str, name: str) -> None:
 
 
 def test_loss_trains_the_tagger(scheme: str) -> None:
-    torch.manual_seed(0)
-    backbone = Backbone("tiny-bert", lora=None)
-    model: TaggerModel = (
-        IOBTagger(backbone) if scheme == "iob" else SpanTagger(backbone, hidden_size=32, width_embedding_dim=8)
-    )
+    model = model_of(scheme, lora=None)
     tagger = NeuralTagger(model, load_tokenizer("tiny-bert"))
     chunks = [chunk for row, (text, _) in enumerate(LABELED) for chunk in tagger.sentence_tokenizer.chunks(row, text)]
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
