@@ -171,19 +171,11 @@ class RewardModelScorer(Scorer):
         if counts is None or not self.has_evidence:
             return None
         tags, tokenizer = self.artifact.model.criteria.tags, self._prompt_encoder.segment_tokenizer
-        return tuple(
-            None
-            if evidence is None
-            else locate_errors(
-                {Side.CANDIDATE: candidate, Side.REFERENCE: reference},
-                evidence,
-                dict(zip(tags, row, strict=True)),
-                tokenizer,
-            )
-            for reference, candidate, evidence, row in zip(
-                references, candidates, located, counts.tolist(), strict=True
-            )
-        )
+        statements: list[tuple[StatementEvidence, ...] | None] = []
+        for reference, candidate, evidence, row in zip(references, candidates, located, counts.tolist(), strict=True):
+            reports, errors = {Side.CANDIDATE: candidate, Side.REFERENCE: reference}, dict(zip(tags, row, strict=True))
+            statements.append(None if evidence is None else locate_errors(reports, evidence, errors, tokenizer))
+        return tuple(statements)
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]

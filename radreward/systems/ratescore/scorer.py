@@ -165,13 +165,8 @@ class RaTEScore(Scorer):
 
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
-        return fingerprint(
-            self.tagger.fingerprint(),
-            self.encoder.fingerprint,
-            self.affinity.to_dict(),
-            self.no_entity_score,
-            self.on_too_long,
-        )
+        parts = (self.tagger.fingerprint(), self.encoder.fingerprint, self.affinity.to_dict())
+        return fingerprint(*parts, self.no_entity_score, self.on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings, tagger, W and p; the encoder is stored by its name and settings, without weights.

@@ -43,12 +43,8 @@ def make_relation_artifact(
     model = predictor.model
     names = model.trainable_names()
     state = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items() if key in names}
-    config = {
-        **model.backbone.to_dict(),
-        "projection_size": model.projection_size,
-        "comparison_size": model.comparison_size,
-        "training_info": dict(training_info or {}),
-    }
+    sizes = {"projection_size": model.projection_size, "comparison_size": model.comparison_size}
+    config = {**model.backbone.to_dict(), **sizes, "training_info": dict(training_info or {})}
     return RelationArtifact(predictor, config, {k: v.half() for k, v in state.items()} if as_float16 else state)
 
 

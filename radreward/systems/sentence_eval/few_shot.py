@@ -70,9 +70,8 @@ def _parse_sentence(location: str, entry: Any, ids: list[str]) -> ExampleSentenc
         raise InputError(f"{location}: score: Expected one of -1, 0, 0.5, 1 but got {score:g}.")
     counterparts = fields["counterparts"]
     if not isinstance(counterparts, list) or not all(name in ids for name in counterparts):
-        raise InputError(
-            f"{location}: counterparts: Expected a list of ids of {', '.join(ids)} but got {counterparts!r}."
-        )
+        expected = f"a list of ids of {', '.join(ids)}"
+        raise InputError(f"{location}: counterparts: Expected {expected} but got {counterparts!r}.")
     if bool(counterparts) != (score != 0):
         raise InputError(f"{location}: Expected counterparts if the score is not 0, and none if it is 0.")
     return ExampleSentence(fields["text"], tuple(counterparts), score)

@@ -16,7 +16,7 @@ from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
 from radreward.scorers.base import STATUS_OK, Scorer
-from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
 from radreward.systems.sentence_eval.quality import sentence_quality
@@ -223,18 +223,14 @@ def _pair_status(
 def _evidence(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[JudgedSentence, ...]:
-    def judged(
-        side: Side, texts: Sequence[str], scores: Sequence[SentenceScore | None], others: Sequence[str]
-    ) -> list[JudgedSentence]:
-        return [
-            JudgedSentence(side, text, score.score, tuple(others[match] for match in score.matches))
-            for text, score in zip(texts, scores, strict=True)
-            if score is not None
-        ]
-
-    return (
-        *judged(Side.REFERENCE, reference, judgement.reference_scores, candidate),
-        *judged(Side.CANDIDATE, candidate, judgement.candidate_scores, reference),
+    return tuple(
+        JudgedSentence(side, text, score.score, tuple(others[match] for match in score.matches))
+        for side, texts, scores, others in (
+            (Side.REFERENCE, reference, judgement.reference_scores, candidate),
+            (Side.CANDIDATE, candidate, judgement.candidate_scores, reference),
+        )
+        for text, score in zip(texts, scores, strict=True)
+        if score is not None
     )
 
 

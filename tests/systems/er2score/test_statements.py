@@ -33,6 +33,12 @@ def _artifact() -> RewardModelArtifact:
 SCORER = RewardModelScorer(_artifact(), on_too_long="truncate")
 
 
+def evidence_of(reference: str, candidate: str) -> tuple[StatementEvidence, ...]:
+    (evidence,) = SCORER.score([reference], [candidate]).evidence or ()
+    assert evidence is not None
+    return tuple(evidence)
+
+
 @settings(max_examples=25, deadline=None)
 @given(*[st.text(st.sampled_from("ab.\n éß😀Ⅷ—"), min_size=1, max_size=60)] * 2)
 def test_statements_are_those_of_the_reports_and_share_all_errors(reference: str, candidate: str) -> None:
@@ -63,19 +69,14 @@ def test_statements_are_those_of_the_reports_and_share_all_errors(reference: str
     ],
 )
 def test_counterpart_of_a_finding_is_the_statement_that_denies_it(candidate: str, counterpart: str) -> None:
-    evidence = SCORER.score(["Small left effusion."], [candidate]).evidence
-    assert evidence is not None
-    assert evidence[0] is not None
-    assert [entry.counterpart for entry in evidence[0] if entry.side == "reference"] == [counterpart]
+    evidence = evidence_of("Small left effusion.", candidate)
+    assert [entry.counterpart for entry in evidence if entry.side == "reference"] == [counterpart]
 
 
 def test_counterparts_of_normal_statements_are_those_on_the_same_findings() -> None:
     reference = "No effusion or edema. The heart is normal. No acute disease. Lungs are clear."
     candidate = "Large left effusion. Heart size is normal. No acute disease. No pulmonary edema."
-    evidence = SCORER.score([reference], [candidate]).evidence
-    assert evidence is not None
-    assert evidence[0] is not None
-    assert [entry.counterpart for entry in evidence[0]] == [
+    assert [entry.counterpart for entry in evidence_of(reference, candidate)] == [
         *("No effusion or edema.", "The heart is normal.", "No acute disease.", "No effusion or edema."),
         *("No pulmonary edema.", "Heart size is normal.", "No acute disease.", ""),
     ]
@@ -98,8 +99,7 @@ def test_errors_go_to_the_statement_of_their_tokens() -> None:
 
 
 def test_truncated_report_has_statements_up_to_its_last_token() -> None:
-    (evidence,) = SCORER.score(["Edema."], ["Effusion. " * 100]).evidence or ()
-    assert evidence is not None
+    evidence = evidence_of("Edema.", "Effusion. " * 100)
     assert len(evidence) == 101
     assert evidence[0].errors
     assert not evidence[99].errors

@@ -68,10 +68,8 @@ def test_matching_normal_statements_do_not_offset_a_missed_finding(scorer: RaTES
 
 
 def test_a_normal_summary_of_a_normal_report_is_right(scorer: RaTEScore) -> None:
-    scores = scorer.score([NORMAL], ["No acute disease."])
-    assert scores.quality is not None
-    assert scores.quality.tolist() == [1.0]
-    assert scores.total[0] < 0.9
+    assert qualities(scorer, NORMAL, "No acute disease.") == [1.0]
+    assert scorer.score([NORMAL], ["No acute disease."]).total[0] < 0.9
 
 
 def test_order_of_candidates_follows_significance(scorer: RaTEScore) -> None:

@@ -101,11 +101,7 @@ def accuracy_frame(summary: ErrorSummary, section: _CategorySection) -> pd.DataF
 
 
 def _mean_std_text(value: MeanOverReports, digits: int = 2) -> str:
-    """Return a mean with its standard deviation.
-
-    >>> _mean_std_text(MeanOverReports(2, 0.5, 0.25)), _mean_std_text(MeanOverReports(0, None, None))
-    ('0.50 ± 0.25', '–')
-    """
+    """Return a mean with its standard deviation, such as "0.50 ± 0.25"; "–" without reports."""
     return "–" if value.mean is None else f"{format_number(value.mean, digits)} ± {format_number(value.std, digits)}"
 
 
@@ -125,11 +121,7 @@ def empty_category_text(category: CategorySummary) -> str:
 
 
 def report_count_text(count: int) -> str:
-    """Return a number of reports.
-
-    >>> report_count_text(1), report_count_text(0)
-    ('1 report', '0 reports')
-    """
+    """Return a number of reports, such as "1 report"."""
     return f"{count} report{'s' * (count != 1)}"
 
 

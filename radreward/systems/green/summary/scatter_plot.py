@@ -29,12 +29,9 @@ _MARGIN = 0.04
 
 
 def scatter_svg(points: Sequence[ErrorPoint], tags: Sequence[str], label: str) -> Markup:
-    """Return the plot of one system as SVG; equal input gives equal output.
+    """Return the plot of one system as SVG, with a label for screen readers; equal input gives equal output.
 
-    Args:
-        points: Points of the system.
-        tags: Tags of all categories; their positions determine markers and colors.
-        label: Description for screen readers.
+    The positions in `tags`, the tags of all categories, determine markers and colors.
     """
     figure = Figure(figsize=(_SIZE / 72, _SIZE / 72))
     axes = figure.add_axes((0, 0, 1, 1), xticks=[], yticks=[])

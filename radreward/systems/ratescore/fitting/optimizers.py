@@ -216,7 +216,7 @@ class TPEOptimizer(AffinityOptimizer):
 
 
 class _FitMonitor:
-    """Tracks the best values of a fit, and its duration."""
+    """Records the best values of a fit, and its duration."""
 
     def __init__(
         self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None, patience: int

@@ -53,13 +53,7 @@ class HFTokenClassifier(EntityDecoder):
 
 
 class HFTagger(BatchTagger[HFTokenClassifier]):
-    """A tagger from a token-classification model of transformers.
-
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer.
-        source: Name or folder of both, for messages.
-    """
+    """A tagger from a token-classification model of transformers; `source` names it in messages."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: str = "model") -> None:
         super().__init__(HFTokenClassifier(model, source), tokenizer)

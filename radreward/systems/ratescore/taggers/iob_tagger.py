@@ -24,9 +24,6 @@ class IOBTagger(TaggerModel):
     """A linear layer that predicts one tag per token.
 
     All tokens of a word get the tag of its first token, so that entities consist of whole words.
-
-    Args:
-        backbone: Encoder of the sentences.
     """
 
     def __init__(self, backbone: Backbone) -> None:

@@ -110,12 +110,8 @@ class TaggerModule(BaseModule):
         if isinstance(self.model, SpanTagger) and isinstance(data, EntityDataModule):
             names = [entity.name for sentence in data.train_sentences for entity in sentence.entities]
             if too_long := sum(len(WORD_PATTERN.findall(name)) > MAX_SPAN_WORDS for name in names):
-                logger.warning(
-                    "%d of %d training entities have more than %d words and cannot be learned as spans.",
-                    too_long,
-                    len(names),
-                    MAX_SPAN_WORDS,
-                )
+                message = "%d of %d training entities have more than %d words and cannot be learned as spans."
+                logger.warning(message, too_long, len(names), MAX_SPAN_WORDS)
 
     def training_step(self, batch: list[TaggedSentence], batch_idx: int) -> Tensor:
         """Return the loss of a batch.

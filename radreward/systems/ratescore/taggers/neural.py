@@ -45,11 +45,7 @@ class EntityDecoder(nn.Module):
 
 
 class TaggerModel(EntityDecoder):
-    """A backbone with a head over its token states.
-
-    Args:
-        backbone: Encoder of the sentences.
-    """
+    """A backbone, which encodes sentences, with a head over its token states."""
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
@@ -78,10 +74,6 @@ class BatchTagger(Tagger, Generic[_DecoderT]):
     """A tagger that decodes batches of sentences; each distinct sentence is tagged once.
 
     A sentence with more tokens than the model has positions is split; an entity across the split becomes two entities.
-
-    Args:
-        model: The network.
-        tokenizer: Tokenizer of its backbone.
     """
 
     def __init__(self, model: _DecoderT, tokenizer: TextTokenizer) -> None:

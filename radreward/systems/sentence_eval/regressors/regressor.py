@@ -29,23 +29,20 @@ def _predict_trees(arrays: Mapping[str, Array], x: Array) -> Array:
     while (is_inner := left[nodes] >= 0).any():
         children = np.where(x[rows, feature[nodes]] <= threshold[nodes], left[nodes], right[nodes])
         nodes = np.where(is_inner, children, nodes)
-    total: Array = arrays["base"] + arrays["scale"] * arrays["value"][nodes].sum(1)
-    return total
+    return np.asarray(arrays["base"] + arrays["scale"] * arrays["value"][nodes].sum(1))
 
 
 def _predict_rbf(arrays: Mapping[str, Array], x: Array) -> Array:
     """Return base + Σ dual · exp(-γ |x - support|²)."""
     squares = ((x[:, None] - arrays["support"]) ** 2).sum(2)
-    total: Array = np.exp(-arrays["gamma"] * squares) @ arrays["dual"] + arrays["base"]
-    return total
+    return np.asarray(np.exp(-arrays["gamma"] * squares) @ arrays["dual"] + arrays["base"])
 
 
 def _predict_knn(arrays: Mapping[str, Array], x: Array) -> Array:
     """Return the mean target of the k nearest points; of points at the same distance, the first."""
     squares = ((x[:, None] - arrays["points"]) ** 2).sum(2)
     nearest = np.argsort(squares, axis=1, kind="stable")[:, : arrays["k"].item()]
-    mean: Array = arrays["targets"][nearest].mean(1)
-    return mean
+    return np.asarray(arrays["targets"][nearest].mean(1))
 
 
 def _predict_mlp(arrays: Mapping[str, Array], x: Array) -> Array:
@@ -98,8 +95,7 @@ class Regressor:
         predict = _PREDICTORS[self.kind][0]
         starts = range(0, len(x), _PREDICT_BATCH_SIZE)
         parts = [predict(self.arrays, x[start : start + _PREDICT_BATCH_SIZE]) for start in starts]
-        predictions: Array = self.mean + self.scale * np.concatenate([np.empty(0), *parts])
-        return predictions
+        return np.asarray(self.mean + self.scale * np.concatenate([np.empty(0), *parts]))
 
     def fingerprint(self) -> str:
         """Return a hash of everything that determines the predictions."""

@@ -92,9 +92,5 @@ def test_judge_single_repetition_keeps_its_status() -> None:
     model = ScriptedModel(lambda table, seed: "I cannot.")
     [judgement] = ChatJudge(model, repetitions=1, temperature=0.0).judge([["a b."]], [["c d."]])
     assert judgement.status == "no judgement: the answer cannot be parsed"
-    assert count_statuses([judgement]) == {
-        "no judgement": 1,
-        "format error: prose": 1,
-        "format error: missing row": 2,
-        "format error: no overall": 1,
-    }
+    errors = {"format error: prose": 1, "format error: missing row": 2, "format error: no overall": 1}
+    assert count_statuses([judgement]) == {"no judgement": 1, **errors}
