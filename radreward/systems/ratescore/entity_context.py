@@ -34,7 +34,7 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
     - name: its name, as in the paper.
     - type: its name after a prefix for its type, see `TYPE_PREFIXES`.
     - phrase: as type, but a present finding and the body parts close to it are all embedded as their common phrase,
-      because "enlarged" alone does not tell the body part.
+      because "enlarged" alone does not name the body part.
 
     Args:
         context: The mode.

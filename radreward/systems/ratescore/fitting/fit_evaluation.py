@@ -80,7 +80,7 @@ def bootstrap_affinity(
 ) -> ConfidenceIntervals:
     """Return percentile intervals of W and p from fits to references that are resampled with replacement.
 
-    Each fit starts from `initial`, and its W is scaled to a maximum of 1. A weight whose types never matched keeps its
+    Each fit starts from `initial`, and its W is scaled to a maximum of 1. A weight whose types never matched has its
     initial value.
     """
     rated = rated.drop_undefined()
