@@ -1,16 +1,29 @@
-"""Rewards of candidates from any scorer, shared by the interfaces of reinforcement learning libraries."""
+"""Rewards from any scorer, shared by the adapters of reinforcement learning libraries."""
 
 from __future__ import annotations
 
 import logging
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
-from radreward.scorers import Scorer
+from radreward.scorers import Scorer, load
 from radreward.scorers.base import ScoreOutput
 from radreward.types import Scores
 
 logger = logging.getLogger(__name__)
+
+
+def loaded_scorer(scorer: Scorer | str | Path, output: ScoreOutput) -> Scorer:
+    """Return a scorer, loaded if its name or folder is given, and check that it has an output.
+
+    Raises:
+        ValueError: If there is no such output.
+        InputError: If the scorer is unknown or does not have this output.
+    """
+    loaded = scorer if isinstance(scorer, Scorer) else load(scorer)
+    loaded.require_output(output)
+    return loaded
 
 
 def scorer_rewards(
@@ -20,13 +33,13 @@ def scorer_rewards(
     missing_reward: float | None,
     output: ScoreOutput = "total",
 ) -> list[float | None]:
-    """Return a reward per pair: the total, negated if lower is better, or the quality.
+    """Return one reward per pair: the total, negated if lower is better, or the quality.
 
     Args:
         scorer: The scorer.
         references: Reference reports.
-        candidates: As many candidates.
-        missing_reward: Reward of a pair without a score; such pairs are counted in the log, with a reason.
+        candidates: One candidate per reference.
+        missing_reward: Reward of a pair without a score. A warning states the number of such pairs and a reason.
         output: "total" or "quality".
     """
     scores = scorer.score(references, candidates)
@@ -34,7 +47,7 @@ def scorer_rewards(
 
 
 def finite_rewards(values: Sequence[float], scores: Scores, missing_reward: float | None) -> list[float | None]:
-    """Replace values that are not finite by `missing_reward`, and log their number."""
+    """Replace values that are not finite by `missing_reward`, and log their number and a reason."""
     reasons = [status for value, status in zip(values, scores.status, strict=True) if not math.isfinite(value)]
     if reasons:
         logger.warning("%d of %d completions have no score: %s.", len(reasons), len(values), reasons[0])

@@ -1,4 +1,4 @@
-"""Any scorer as a metric of torchmetrics, exported as `radreward.ScorerMetric`."""
+"""Any scorer as a torchmetrics metric, exported as `radreward.ScorerMetric`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from radreward.scorers import Scorer, load
+from radreward.integrations.rewards import loaded_scorer
+from radreward.scorers import Scorer
 from radreward.scorers.base import ScoreOutput
 
 logger = logging.getLogger(__name__)
@@ -22,13 +23,13 @@ class ScorerMetric(Metric):
 
     Args:
         scorer: A scorer, or its name or folder.
-        output: "total" or "quality". Only the mean quality compares corpora: its maximum is 1 for every reference,
-            while that of the total depends on the reference.
+        output: "total" or "quality". To compare corpora, use the quality: its maximum is 1 for every reference, while
+            the maximum of the total depends on the reference.
         kwargs: See `torchmetrics.Metric`.
 
     Raises:
         ValueError: If there is no such output.
-        InputError: If the scorer is unknown, or has no quality.
+        InputError: If the scorer is unknown or has no quality.
 
     >>> metric = ScorerMetric("rouge-l")
     >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", "Small edema."])
@@ -44,8 +45,7 @@ class ScorerMetric(Metric):
 
     def __init__(self, scorer: Scorer | str | Path, output: ScoreOutput = "total", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.scorer = scorer if isinstance(scorer, Scorer) else load(scorer)
-        self.scorer.require_output(output)
+        self.scorer = loaded_scorer(scorer, output)
         self.output = output
         self.add_state("score_sum", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("num_scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
@@ -53,15 +53,15 @@ class ScorerMetric(Metric):
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # an attribute of the base class
-        """Direction of the output."""
+        """True if higher outputs are better."""
         return self.output == "quality" or self.scorer.higher_is_better
 
     def update(self, references: Iterable[str], candidates: Iterable[str]) -> None:
         """Score pairs and add them.
 
         Args:
-            references: See `Scorer.score`; the same order of arguments.
-            candidates: As many texts.
+            references: Reference reports, see `Scorer.score`.
+            candidates: One candidate per reference.
 
         Raises:
             ValueError: If the numbers of references and candidates differ.
@@ -74,7 +74,7 @@ class ScorerMetric(Metric):
         self.num_pairs += len(values)
 
     def compute(self) -> Tensor:
-        """Return the mean as a () float32 tensor, NaN if no pair has a score; the log counts pairs without one."""
+        """Return the mean as a () float32 tensor, NaN if no pair has a score; log the number of pairs without one."""
         if unscored := int(self.num_pairs - self.num_scored):
             logger.warning("%s: %d of %d pairs have no score.", self.scorer.title, unscored, int(self.num_pairs))
         return (self.score_sum / self.num_scored).float()

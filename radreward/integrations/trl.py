@@ -1,11 +1,11 @@
-"""Scorers as reward functions of TRL, to train a report generator against any metric.
+"""Scorers as reward functions of TRL, to train a report generator with any metric.
 
     from trl import GRPOTrainer
     from radreward.integrations.trl import trl_reward
 
     trainer = GRPOTrainer(model, reward_funcs=trl_reward("ratescore"), train_dataset=dataset, ...)
 
-The dataset has the columns `prompt` and `reference`; the completion is the candidate.
+The dataset needs the columns `prompt` and `reference`. The completion is the candidate.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.integrations.rewards import finite_rewards, scorer_rewards
-from radreward.scorers import Scorer, load
+from radreward.integrations.rewards import finite_rewards, loaded_scorer, scorer_rewards
+from radreward.scorers import Scorer
 from radreward.scorers.base import ScoreOutput
 from radreward.types import Scores
 
 _TRLReward = Callable[..., list[float | None]]
-"""TRL's interface: prompts, completions and dataset columns by name, to one reward per completion."""
+"""TRL's interface: takes prompts, completions and dataset columns by name; returns one reward per completion."""
 
 
 def trl_reward(
@@ -36,21 +36,20 @@ def trl_reward(
         scorer: A scorer, or its name or folder.
         reference_column: Dataset column with the reference reports.
         missing_reward: Reward of a completion without a score, such as an empty one; None excludes it from its group.
-            Such completions are counted in the log, with a reason.
-        output: "total", or "quality": in [0, 1] for every reference and 1 for a report without errors, so that rewards
-            of different prompts have one scale.
+            A warning states the number of such completions and a reason.
+        output: "total" or "quality". The quality is in [0, 1] for every reference and 1 for a report without errors, so
+            rewards of different prompts have the same scale.
 
     Raises:
         ValueError: If there is no such output.
-        InputError: If the scorer is unknown, or has no such output; when the function is called, if the column is
+        InputError: If the scorer is unknown or has no such output. The reward function raises it if the column is
             missing or contains anything but texts.
 
     >>> reward = trl_reward("bleu-4")
     >>> reward(prompts=["Write."], completions=["No edema is seen now."], reference=["No edema is seen now."])
     [1.0]
     """
-    loaded = load(scorer) if isinstance(scorer, str) else scorer
-    loaded.require_output(output)
+    loaded = loaded_scorer(scorer, output)
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
         return scorer_rewards(loaded, *_pairs(columns, reference_column, completions), missing_reward, output)
@@ -62,9 +61,9 @@ def trl_reward(
 def trl_criterion_rewards(
     scorer: Scorer | str, reference_column: str = "reference", missing_reward: float | None = None
 ) -> list[_TRLReward]:
-    """Return a reward function per sub-score of a scorer, for `reward_funcs` with `reward_weights` in TRL's config.
+    """Return one reward function per sub-score of a scorer; TRL's `reward_weights` weight them.
 
-    TRL logs each of them by its name. They share one call of the scorer per batch.
+    TRL logs each reward by the name of its sub-score. All of them share one call of the scorer per batch.
 
     Args:
         scorer: A scorer with sub-scores, or its name or folder.
@@ -78,9 +77,11 @@ def trl_criterion_rewards(
     >>> rewards[0].__name__
     'significant_false_prediction'
     """
-    loaded = load(scorer) if isinstance(scorer, str) else scorer
+    loaded = loaded_scorer(scorer, "total")
     if not loaded.sub_names:
-        raise InputError(f"{_name(loaded, scorer)}: Expected a scorer with sub-scores. Use its total.")
+        raise InputError(
+            f"{_name(loaded, scorer)}: Expected a scorer with sub-scores but it has none. Use `trl_reward`."
+        )
 
     @lru_cache(1)
     def score(references: tuple[str, ...], candidates: tuple[str, ...]) -> Scores:
@@ -108,7 +109,7 @@ def _pairs(columns: dict[str, Any], reference_column: str, completions: Sequence
     references = columns.get(reference_column)
     if references is None:
         raise InputError(
-            f"Expected the dataset to have a column {reference_column!r} with reference reports but it has none."
+            f"Expected a dataset with a column {reference_column!r} of reference reports but it has no such column."
         )
     if len(references) != len(completions) or not all(isinstance(text, str) for text in references):
         raise InputError(f"Expected one text per completion in the column {reference_column!r} but got other values.")
@@ -116,7 +117,7 @@ def _pairs(columns: dict[str, Any], reference_column: str, completions: Sequence
 
 
 def _completion_text(completion: Any) -> str:
-    """Return the text of a completion, which TRL passes as a text or as chat messages."""
+    """Return the text of a completion, which TRL passes as text or as chat messages."""
     if isinstance(completion, str):
         return completion
     return "\n".join(str(message["content"]) for message in completion if message.get("role") == "assistant")

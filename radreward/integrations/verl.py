@@ -1,4 +1,6 @@
-"""Scorers as reward functions of verl, in a file of your own that `custom_reward_function.path` names.
+"""Scorers as reward functions of verl.
+
+Write them to a file of your own, and set `custom_reward_function.path` of verl to this file:
 
     from radreward.integrations.verl import verl_reward
 
@@ -13,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.integrations.rewards import scorer_rewards
-from radreward.scorers import Scorer, load
+from radreward.integrations.rewards import loaded_scorer, scorer_rewards
+from radreward.scorers import Scorer
 from radreward.scorers.base import ScoreOutput
 
 _VerlReward = Callable[..., float]
 """Interface of verl's default reward managers: one completion."""
 _VerlBatchReward = Callable[..., list[float]]
-"""Interface of verl's reward manager `batch`."""
+"""Interface of verl's reward manager `batch`: all completions."""
 
 
 def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: ScoreOutput = "total") -> _VerlReward:
@@ -28,13 +30,13 @@ def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: Score
 
     Args:
         scorer: A scorer, or its name or folder.
-        missing_reward: Reward of a completion without a score, such as an empty one; counted in the log, with a reason.
-            It has to be low: a completion without a score must not be worth more than a bad one.
+        missing_reward: Reward of a completion without a score, such as an empty one. Choose a low value, so that such a
+            completion is not worth more than a bad one. A warning states their number and a reason.
         output: "total", negated if lower is better, or "quality", in [0, 1].
 
     Raises:
         ValueError: If there is no such output.
-        InputError: If the scorer is unknown, or has no such output; when the function is called, if a reference is no
+        InputError: If the scorer is unknown or has no such output. The reward function raises it if a reference is no
             text.
 
     >>> verl_reward("bleu-4")("reports", "No edema is seen now.", "No edema is seen now.")
@@ -55,14 +57,13 @@ def verl_batch_reward(
 ) -> _VerlBatchReward:
     """Wrap a scorer as a reward function of verl's reward manager `batch`, which passes all completions at once.
 
-    Takes the arguments of `verl_reward`, and raises like it.
+    Arguments and errors are those of `verl_reward`.
 
     >>> reward = verl_batch_reward("bleu-4")
     >>> reward(["reports"], ["No edema is seen now."], ["No edema is seen now."], [None])
     [1.0]
     """
-    loaded = load(scorer) if isinstance(scorer, str) else scorer
-    loaded.require_output(output)
+    loaded = loaded_scorer(scorer, output)
 
     def compute_score(
         data_sources: Sequence[str],

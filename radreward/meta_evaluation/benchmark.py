@@ -34,7 +34,7 @@ from radreward.scorers.base import STATUS_OK, Scorer
 
 
 class BenchmarkSettings(NamedTuple):
-    """Settings of a benchmark; results depend on them, the data and the scorers only."""
+    """Settings of a benchmark. Results depend only on the settings, the data and the scorers."""
 
     n_resamples: int = 1_000
     """Bootstrap resamples of cases."""
@@ -45,7 +45,7 @@ class BenchmarkSettings(NamedTuple):
 
 
 class BenchmarkResult:
-    """Results of a benchmark, and the scores behind them.
+    """Statistics of a benchmark, and the scores from which they are computed.
 
     Args:
         pairs: The rated pairs.
@@ -53,7 +53,7 @@ class BenchmarkResult:
         settings: Settings of the statistics.
         files: Path of each data file → its sha256.
         preferences: Preferences between candidates.
-        preference_runs: Run of each scorer on the first candidates, then the second candidates, of the preferences.
+        preference_runs: Run of each scorer on all first candidates of the preferences, then on all second candidates.
         direct: Verdicts of a language model on the preferences, see `directly_preferred`.
         on_progress: Called with the name of the section being computed.
 
@@ -163,14 +163,14 @@ def run_benchmark(
 ) -> BenchmarkResult:
     """Run scorers on rated pairs and on the candidates of preferences, and compute the statistics.
 
-    A scorer with a quality has two rows: its total, and under its name with `:quality` its quality.
+    A scorer with a quality has two rows: `NAME` for its total and `NAME:quality` for its quality.
 
     Args:
         pairs: The rated pairs.
-        scorers: Name → function that creates the scorer; one scorer is in memory at a time.
-        output_dir: Folder of the score cache; cached pairs are not scored again.
+        scorers: Name → function that creates the scorer. Only one scorer is in memory at a time.
+        output_dir: Folder of the score cache. Cached pairs are not scored again.
         settings: Settings of the statistics.
-        files: Data files, for their sha256.
+        files: Data files. Their sha256 is written to the results.
         preferences: Preferences between candidates.
         progress: Progress display.
         direct_judge: Language model that compares both candidates of each preference in one prompt.
@@ -184,14 +184,15 @@ def run_benchmark(
         yield from (ScoredTexts(entry.reference, entry.candidate_b, entry.context_b) for entry in preferences)
 
     progress = progress or ProgressReporter(enabled=False)
+    cache_path = output_dir / SCORES_FILE
     scorer_runs, preference_runs = [], []
     for name, load in scorers.items():
         load_once = cache(load)  # both runs share the scorer, which is released before the next is loaded
         task = progress.add_task(name, len(pairs) + 2 * len(preferences), unit="pairs")
         on_advance = partial(progress.advance, task)
-        run = run_scorer(name, load_once, read_pairs, output_dir / SCORES_FILE, on_advance)
+        run = run_scorer(name, load_once, read_pairs, cache_path, on_advance)
         if preferences:
-            preferred = run_scorer(name, load_once, read_preferences, output_dir / SCORES_FILE, on_advance)
+            preferred = run_scorer(name, load_once, read_preferences, cache_path, on_advance)
             run = replace(run, failure=run.failure or preferred.failure)
             preference_runs += preferred.outputs()
         scorer_runs += run.outputs()

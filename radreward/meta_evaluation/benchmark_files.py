@@ -18,7 +18,7 @@ from radreward.meta_evaluation.page.write_page import write_page
 
 
 def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
-    """Write page.html, table.md, table.tex, agreement.csv, results.json and rows.jsonl, and return their paths.
+    """Write all output files of a benchmark and return their paths.
 
     Raises:
         InputError: If a file cannot be written.
@@ -27,12 +27,11 @@ def write_benchmark(result: BenchmarkResult, output_dir: Path) -> list[Path]:
     names = ("page.html", "table.md", "table.tex", "agreement.csv", "results.json", "rows.jsonl")
     paths = [output_dir / name for name in names]
     page, markdown, latex, agreement, summary, rows = paths
-    text = json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1)
-    write_text_file(summary, text + "\n")
+    write_text_file(summary, json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
     with atomic_file(rows) as new, new.open("w", encoding="utf-8") as file:
         for row in result.rows():
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-    # One column per field of an estimate, such as tau_b, tau_b_low.
+    # One column per field of an estimate: tau_b, tau_b_low, tau_b_high, …
     frame = pd.json_normalize(results["agreement"], sep="_").rename(columns=lambda name: name.removesuffix("_value"))
     write_csv(agreement, frame)
     tables = list(all_tables(results))

@@ -10,13 +10,13 @@ import pandas as pd
 from radreward.io.text_tables import format_number, format_p_value, text_frame
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 
-_COLUMN_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pearson": "r"}
 FOOTNOTE = (
-    "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters; positive values mean agreement, "
-    "whatever the direction of the metric. p: null hypothesis of no correlation, with independent pairs. 95 %: "
-    "bootstrap over cases. AUC: probability that a pair without an error scores higher than one with it, whatever the "
-    "share of errors; 0.5 is chance. p (permutation): scores of cases swapped between two metrics, at most 10,000 "
-    "times. Holm: p corrected for the number of comparisons in the table."
+    "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters. Positive values mean agreement, "
+    "also for metrics whose lower values are better. p: p-value of no correlation, for independent pairs. 95 %: "
+    "interval of the bootstrap over cases. AUC: probability that a pair without the error scores higher than a pair "
+    "with it; it does not depend on how frequent the error is, and 0.5 is chance. p (permutation): paired test that "
+    "swaps the scores of two metrics, case by case, at most 10,000 times. Holm: p corrected for the number of "
+    "comparisons in the table."
 )
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -59,15 +59,17 @@ def terminal_tables(results: Results) -> Iterator[TextTable]:
 
 
 def agreement_table(results: Results, target: Row) -> TextTable:
-    """Return scorers by descending agreement with a target, inter-rater agreement among them, failed scorers last."""
+    """Return the table of agreement with a target.
+
+    Scorers and the mean rater are sorted by descending agreement. Scorers that failed come last.
+    """
+    titles = {scorer["name"]: scorer["title"] for scorer in results["scorers"]}
     rows: list[tuple[float | None, list[Any]]] = []  # τ-b and cells
     for row in results["agreement"]:
         if (row["target"], row["scope"]) == (target["name"], "pooled"):
-            tau, rho, r = (row[name] for name in _COLUMN_TITLES)
-            numbers = [format_number(tau["value"]), _interval(tau), format_p_value(tau["p"])]
-            numbers += [format_number(rho["value"]), format_number(r["value"])]
-            title = next(scorer["title"] for scorer in results["scorers"] if scorer["name"] == row["scorer"])
-            cells = [title, row["n"], *numbers]
+            tau, rho, r = row["tau_b"], row["spearman"], row["pearson"]
+            cells = [titles[row["scorer"]], row["n"], format_number(tau["value"]), _interval(tau)]
+            cells += [format_p_value(tau["p"]), format_number(rho["value"]), format_number(r["value"])]
             rows.append((tau["value"], cells))
     raters = [
         row["tau_b"]
@@ -81,9 +83,8 @@ def agreement_table(results: Results, target: Row) -> TextTable:
         rows.append((mean, [label, "", format_number(mean), interval, "", "", ""]))
     rows.sort(key=lambda row: -2 if row[0] is None else row[0], reverse=True)
     failed = [[scorer["title"], "failed", *["–"] * 5] for scorer in results["scorers"] if scorer["status"] == "failed"]
-    columns = ["", "pairs", _COLUMN_TITLES["tau_b"], "95 %", "p", _COLUMN_TITLES["spearman"], _COLUMN_TITLES["pearson"]]
-    title = f"Agreement with raters: {target['title']}"
-    return TextTable(title, text_frame(columns, [cells for _, cells in rows] + failed))
+    frame = text_frame(["", "pairs", "τ-b", "95 %", "p", "ρ", "r"], [cells for _, cells in rows] + failed)
+    return TextTable(f"Agreement with raters: {target['title']}", frame)
 
 
 def result_notes(results: Results) -> Iterator[str]:
@@ -184,7 +185,7 @@ def _comparison_tables(results: Results) -> Iterator[TextTable]:
 def _scorer_table(
     results: Results, title: str, columns: Mapping[str, str], cells: Mapping[tuple[str, str], str]
 ) -> Iterator[TextTable]:
-    """Yield the table of scorers by columns, unless there is no column.
+    """Yield a table with one row per scorer; nothing if there is no column.
 
     Args:
         results: As in `results.json`.
@@ -202,13 +203,13 @@ def _scorer_table(
 
 
 def _row_table(results: Results, title: str, columns: Mapping[str, str], rows: Iterable[Row]) -> Iterator[TextTable]:
-    """Yield the table with one line per row, unless there is none; columns map each header to its format string."""
+    """Yield a table with one line per row, nothing if there is none; `columns` map each header to a format string."""
     if lines := [[cell.format(**texts) for cell in columns.values()] for texts in _formatted_rows(results, rows)]:
         yield TextTable(title, text_frame(list(columns), lines))
 
 
 def _formatted_rows(results: Results, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """Yield each row with numbers and p-values as text, titles of scorers, and `interval`."""
+    """Yield each row as text: titles of scorers, formatted numbers and p-values, and the additional key `interval`."""
     titles = {scorer["name"]: scorer["title"] for scorer in results["scorers"]}
     for row in rows:
         texts = dict(row)

@@ -1,4 +1,4 @@
-"""Preferences that a language model states directly, with both candidates in one prompt (GREEN, appendix A.3)."""
+"""Direct comparison: a language model reads both candidates in one prompt and prefers one (GREEN, appendix A.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from radreward.meta_evaluation.preferences import Floats, Preference
 from radreward.prompts.tags import wrap_in_tags
 
 DIRECT_COMPARISON = "direct comparison"
-"""Name of the verdicts among the scorers."""
+"""Name under which the verdicts are listed with the scorers."""
 MAX_TOKENS = 1024
 _SYSTEM = (
     "You compare two candidate radiology reports with a reference report on the same images. Judge what is right, "
@@ -32,8 +32,8 @@ def directly_preferred(preferences: Sequence[Preference], chat_model: ChatModel)
         chat_model: The language model.
 
     Returns:
-        (n,) scores of the first and of the second candidates, as `preference_agreement` takes them: 1 for the better, 0
-        for the other, 0 for both if equal; NaN without a verdict.
+        (n,) scores of the first candidates and (n,) of the second ones, for `preference_agreement`: 1 for the better
+        candidate, 0 for the other one, 0 for both if they are equal, NaN without a verdict.
     """
     responses = chat_model.complete([_request(entry) for entry in preferences])
     verdicts = np.array([parse_verdict(response.text) for response in responses]).reshape(-1, 2)
@@ -41,7 +41,7 @@ def directly_preferred(preferences: Sequence[Preference], chat_model: ChatModel)
 
 
 def parse_verdict(text: str) -> tuple[float, float]:
-    r"""Return the scores of both candidates by the last line of an answer; NaN if it is no verdict.
+    r"""Return the scores of both candidates from the last line of an answer; NaN if this line is no verdict.
 
     >>> parse_verdict("A misses the effusion.\n**B is better.**"), parse_verdict("Equal"), parse_verdict("A or B")
     ((0.0, 1.0), (0.0, 0.0), (nan, nan))

@@ -27,9 +27,9 @@ from radreward.text.patient_context import CONTEXT_COLUMNS, NO_CONTEXT, PatientC
 Floats = NDArray[np.float64]
 PreferredCandidate = Literal["a", "b", "equal", "neither"]
 _EQUAL_TOLERANCE = 0.01
-"""Largest difference of scores that counts as equal."""
+"""Scores that differ by less are equal."""
 _CONFIDENCE_BANDS = ((1, 4), (5, 7), (8, 10))
-"""Bands of confidence, both ends included."""
+"""Lowest and highest confidence of each band."""
 _CONTEXT_TYPES = {"age": pa.float64(), "indication": pa.string()}
 _SCHEMA = pa.schema(
     {
@@ -49,11 +49,11 @@ class Preference:
         reference: Reference report.
         candidate_a: First candidate.
         candidate_b: Second candidate.
-        preferred: "a" or "b"; "equal" if a score should not differ; "neither" if raters disagree.
-        group: The case; preferences of a case are resampled together.
-        confidence: Confidence of the raters, 1 to 10, if known.
-        context_a: Age and indication with the first candidate, if known; some scorers use them.
-        context_b: The same with the second candidate.
+        preferred: "a" or "b"; "equal" if both should have the same score; "neither" if raters disagree.
+        group: The case. Preferences of one case are resampled together.
+        confidence: Confidence of the raters, 1 to 10; None if unknown.
+        context_a: Age and indication of the patient for the first candidate, if known; some scorers use them.
+        context_b: The same for the second candidate.
     """
 
     id: str
@@ -74,15 +74,15 @@ class PreferenceAgreement:
     Attributes:
         confidence: Band of confidence; None for all preferences.
         n: Number of preferences with scores of both candidates, without "neither".
-        accuracy: Share of these that hold: the preferred candidate has the higher score (ties count as errors), or the
-            scores of candidates that are "equal" differ by less than `_EQUAL_TOLERANCE`.
+        accuracy: Share of these n that hold. A preference for one candidate holds if this candidate has the higher
+            score; a tie counts as an error. "equal" holds if the scores differ by less than 0.01.
         low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
-        ties: Number of preferences for one candidate with equal scores.
+        ties: Number of preferences for one candidate whose candidates have equal scores.
         unscored: Number of preferences left out because a candidate has no score.
         neither: Number of preferences left out because neither candidate is preferred.
         cases: Number of cases of the n preferences.
-        cases_passed: Number of these in which every preference holds.
+        cases_passed: Number of cases in which every preference holds.
     """
 
     confidence: tuple[float, float] | None
@@ -100,9 +100,10 @@ class PreferenceAgreement:
 def read_preferences(path: str | Path) -> list[Preference]:
     """Read preferences from JSONL, CSV or Parquet.
 
-    A row has `id`, `reference`, `candidate_a`, `candidate_b`, `preferred` ("a", "b", "equal", "neither") and, if known,
-    `group` (the case; by default, the reference), `confidence` (1 to 10), and the context with which each candidate is
-    scored: `age_a`, `indication_a`, `age_b` and `indication_b`, see `PatientContext`; unreadable values are ignored.
+    Each row needs `id`, `reference`, `candidate_a`, `candidate_b` and `preferred` ("a", "b", "equal" or "neither").
+    Optional are `group` (the case; defaults to the reference), `confidence` (1 to 10), and the patient's context for
+    each candidate: `age_a`, `indication_a`, `age_b` and `indication_b`, see `PatientContext`. A context that cannot be
+    read is ignored.
 
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
@@ -120,14 +121,14 @@ def read_preferences(path: str | Path) -> list[Preference]:
 
 
 def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> None:
-    """Write preferences in the format of `read_preferences`; the file appears when it is complete."""
+    """Write preferences in the format of `read_preferences`, atomically."""
     write_table(path, _SCHEMA, map(_to_row, preferences))
 
 
 def preference_agreement(
     preferences: Sequence[Preference], scores_a: Floats, scores_b: Floats, n_resamples: int = 1000, seed: int = 0
 ) -> list[PreferenceAgreement]:
-    """Return the accuracy on all preferences, and per band of confidence if known.
+    """Return the accuracy on all preferences, then per band of confidence if it is known.
 
     Args:
         preferences: n preferences.

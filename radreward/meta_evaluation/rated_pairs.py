@@ -22,13 +22,13 @@ Errors = Mapping[str, Mapping[str, float]]
 """Rater → criterion → number of errors."""
 
 MEAN_RATER = "mean"
-"""Name of the rater in files with one number for all raters."""
+"""Name of the rater if a file has one number for all raters."""
 CRITERION_PREFIX = "criterion:"
 """Prefix of the names of targets for single criteria."""
 TOTAL_TARGETS = {"errors": "Errors", "errors_significant": "Significant errors", "rating": "Rating"}
 """Names and titles of the targets over all criteria."""
 _MAX_SCALE_RATIO = 5.0
-"""Raters whose ranges differ by a larger factor use different scales."""
+"""If the ranges of two raters differ by a larger factor, they probably use different scales."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +39,11 @@ class RatedPair:
         id: Identifier, unique in a file.
         reference: Reference report.
         candidate: Candidate report; empty if missing.
-        group: The case, such as a study. Pairs of a case are not independent and are resampled together.
+        group: The case, such as a study. Pairs of one case are not independent and are resampled together.
         system: System that wrote the candidate, if known.
-        ratings: Higher is better; NaN if a rater gave none.
-        errors: All errors; NaN if a rater gave none.
-        significant_errors: Clinically significant errors among `errors`.
+        ratings: Ratings, higher is better; NaN if a rater gave none.
+        errors: Numbers of all errors; NaN if a rater did not count them.
+        significant_errors: Numbers of the clinically significant errors among `errors`.
         context: Age and indication of the patient, if known; some scorers use them.
         synthetic: True if a program generated and counted the errors.
     """
@@ -61,15 +61,15 @@ class RatedPair:
 
 
 def group_by_reference(rows: Iterable[RatedPair]) -> Iterator[RatedPair]:
-    """Yield the pairs; those with an empty `group` get the id of the first such pair with the same reference."""
-    first_ids: dict[bytes, str] = {}  # by hash of the reference, which takes less memory
+    """Yield the pairs, with a group for those without: pairs with equal references get the id of the first one."""
+    first_ids: dict[bytes, str] = {}  # by the hash of the reference, which needs less memory than the text
     for row in rows:
         reference = blake2b(row.reference.encode(), digest_size=16).digest()
         yield row if row.group else replace(row, group=first_ids.setdefault(reference, row.id))
 
 
 def mean_over_raters(by_rater: Floats) -> Floats:
-    """Return the (n,) means of (R, n) values over the raters with a value; NaN, without a warning, if none has one.
+    """Return the (n,) means of (R, n) values over raters, ignoring NaN; NaN without a warning if all are NaN.
 
     >>> mean_over_raters(np.array([[1.0, np.nan], [2.0, np.nan]])).tolist()
     [1.5, nan]
@@ -82,14 +82,14 @@ def mean_over_raters(by_rater: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A number per pair with which scores are compared.
+    """One number per pair, with which scores are compared.
 
     Attributes:
         name: Name in files.
         title: Title in tables.
         higher_is_better: Direction of the values.
         raters: R names.
-        by_rater: (R, n), NaN if a rater gave none.
+        by_rater: (R, n) values, NaN if a rater gave none.
         notes: Warnings about the values.
     """
 
@@ -102,27 +102,27 @@ class Target:
 
     @property
     def values(self) -> Floats:
-        """(n,) mean over the raters with a value; NaN if none has one."""
+        """(n,) means over the raters with a value; NaN if no rater has one."""
         return mean_over_raters(self.by_rater)
 
 
 class RatedPairs:
-    """Rated pairs with the targets derived from them; numbers are arrays in memory, texts are in a temporary file.
+    """Rated pairs, and the targets derived from them. Numbers are arrays in memory; texts are in a temporary file.
 
     Args:
-        rows: The pairs; read once, one in memory at a time.
-        notes: Warnings from reading the file.
+        rows: The pairs; read once, one at a time.
+        notes: Warnings of the reader of the file.
 
     Attributes:
         rows: The pairs, read from the temporary file.
-        cluster_ids: (n,) number of each pair's case, in order of appearance.
+        cluster_ids: (n,) index of the case of each pair, in order of appearance.
         num_clusters: Number of cases.
         systems: Names of the systems in alphabetical order.
         system_ids: (n,) index of the system that wrote each candidate, -1 if unknown.
-        num_synthetic: Number of pairs whose errors a program generated and counted.
+        num_synthetic: Number of synthetic pairs.
         criteria: Criteria of the error counts, in order of appearance.
-        targets: Targets over all criteria, then one per criterion, named with the prefix "criterion:".
-        notes: Warnings about the pairs, shown with all results.
+        targets: Targets over all criteria, then one target per criterion, whose name starts with "criterion:".
+        notes: Warnings about the pairs.
 
     >>> errors = {"mean": {"omission": 0, "addition": 1}}
     >>> row = RatedPair(id="a", reference="Clear lungs.", candidate="Left effusion.", group="a", errors=errors)
@@ -156,7 +156,7 @@ class RatedPairs:
         return tuple(dict.fromkeys(rater for target in self.targets for rater in target.raters))
 
     def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
-        """Return the (n,) mean number of errors of one of `criteria` over raters; NaN without a count."""
+        """Return the (n,) mean number of errors of a criterion over raters; NaN without a count."""
         if significant_only:
             return self._significant_errors[criterion]
         [target] = (target for target in self.targets if target.name == CRITERION_PREFIX + criterion)
@@ -164,7 +164,7 @@ class RatedPairs:
 
     def _warnings(self) -> Iterator[str]:
         if len(self) and not self.targets:
-            yield "no pair is rated: there is no target for the scores"
+            yield "no pair is rated, so scores cannot be compared with raters"
         if len(self.raters) == 1 and self.raters != (MEAN_RATER,):
             yield "only one rater: inter-rater agreement is unknown"
         if empty := int((~self._has_candidate).sum()):
@@ -178,7 +178,7 @@ class RatedPairs:
 
     def _missing_candidates(self) -> Iterator[str]:
         for index, system in enumerate(self.systems if self.num_clusters > 1 else ()):
-            # A system with fewer than half of the cases belongs to a design in which systems share few cases.
+            # If a system has fewer than half of the cases, the missing ones are part of the study design.
             cases = np.unique(self.cluster_ids[self._has_candidate & (self.system_ids == index)])
             missing = self.num_clusters - len(cases)
             if 0 < missing <= self.num_clusters / 2:
@@ -189,12 +189,9 @@ class _PairNumbers:
     """Numbers of rated pairs, collected row by row in a few bytes per pair.
 
     Attributes:
-        clusters: Case → number, in order of appearance.
-        systems: System, or None if unknown → number, in order of appearance.
-        cluster_ids: (n,).
-        system_ids: (n,).
+        clusters: Case → index, in order of appearance.
+        systems: System, or None if unknown → index, in order of appearance.
         has_candidate: (n,) 0 if the candidate is empty.
-        num_synthetic: Number of synthetic pairs.
     """
 
     def __init__(self) -> None:
@@ -233,7 +230,7 @@ class _PairNumbers:
         return tuple(dict.fromkeys(tag for name, _, tag in self._columns if name == field_name and tag is not None))
 
     def by_rater(self, field_name: str, tag: str | None = None) -> Floats:
-        """Return (R, n) values of a criterion, or of the whole field; NaN if a rater gave none."""
+        """Return the (R, n) values of a criterion, or of the sum over criteria; NaN if a rater gave none."""
         raters = self.raters(field_name)
         values = np.full((len(raters), len(self.cluster_ids)), np.nan)
         for row, rater in zip(values, raters, strict=True):
@@ -251,8 +248,8 @@ def _from_json(values: dict[str, Any]) -> RatedPair:
 
 
 def _build_targets(numbers: _PairNumbers) -> Iterator[Target]:
-    """Yield the targets over all criteria, then one per criterion, without those that no rater judged."""
-    sources: dict[str, tuple[str, str | None]] = {  # name → field of the pairs and criterion
+    """Yield the targets over all criteria, then one per criterion; targets without any value are left out."""
+    sources: dict[str, tuple[str, str | None]] = {  # name → field of the pairs, criterion
         "errors": ("errors", None),
         "errors_significant": ("significant_errors", None),
         "rating": ("ratings", None),
@@ -286,7 +283,7 @@ def _with_warnings(target: Target) -> Target:
 
 
 def _scale_warnings(target: Target) -> Iterator[str]:
-    """Yield warnings if ratings of several raters, or of one rater, seem to use several scales."""
+    """Yield warnings if the ratings seem to use several scales, between raters or within one rater."""
     ranges = {}
     for rater, ratings in zip(target.raters, target.by_rater, strict=True):
         values = np.unique(ratings[~np.isnan(ratings)])
@@ -298,4 +295,4 @@ def _scale_warnings(target: Target) -> Iterator[str]:
             yield f"mixed scale: the ratings of {rater!r} are {values[0]:g} to {values[-1]:g} with a gap between"
     if ranges and max(ranges.values())[0] > _MAX_SCALE_RATIO * min(ranges.values())[0]:
         listed = ", ".join(f"{rater!r} {text}" for rater, (_, text) in ranges.items())
-        yield f"mixed scale: the raters use different ranges ({listed}); the widest dominates the mean"
+        yield f"mixed scale: the raters use different ranges ({listed}); the widest range dominates the mean"

@@ -36,17 +36,22 @@ _FIELDS = {
 def read_rated_pairs(path: str | Path) -> RatedPairs:
     """Read rated pairs from JSONL, CSV or Parquet.
 
-    A row has `id`, `reference`, `candidate` and, if known, `group` (the case; by default, rows with equal references
-    are one case), `system`, `rating` (a number, a list with one per rater, or a mapping from rater to number; higher
-    is better), `errors` and `errors_significant` (criterion → count, or rater → criterion → count), `synthetic`, and
-    `age` and `indication`, see `PatientContext`; if these are unreadable, they are ignored and a note counts them. In
-    CSV, values that are neither text nor number are JSON. Null and NaN mean that the rater gave no value.
+    Each row needs `id`, `reference` and `candidate`. Optional columns:
+
+    - `group`: the case; by default, rows with equal references are one case.
+    - `system`: the system that wrote the candidate.
+    - `rating`: a number, a list with one number per rater, or a mapping from rater to number; higher is better.
+    - `errors` and `errors_significant`: criterion → count, or rater → criterion → count.
+    - `synthetic`: true if a program generated and counted the errors.
+    - `age` and `indication`: see `PatientContext`. Values that cannot be read are ignored; a note counts them.
+
+    In CSV, lists and mappings are JSON. Null and NaN mean that the rater gave no value.
 
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
     """
     notes: list[str] = []
-    numbers = array("Q")  # of the row in the file, for each pair
+    numbers = array("Q")  # row number of each pair
     unreadable: Counter[str] = Counter()
 
     def parse(values: Mapping[str, Any]) -> RatedPair:
@@ -75,7 +80,7 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
 
 def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
-    """Write pairs in the format of `read_rated_pairs`; the file appears when it is complete."""
+    """Write pairs in the format of `read_rated_pairs`, atomically."""
     numbers = pa.map_(pa.string(), pa.float64())
     counts = pa.map_(pa.string(), numbers)
     types = {
@@ -110,10 +115,8 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
         group=optional_text_field(values, "group", allow_integer=True) or "",
         system=optional_text_field(values, "system"),
         ratings=_parse_ratings(_decode_cell(values.get("rating"), "rating")),
-        errors=_parse_errors(_decode_cell(values.get("errors"), "errors"), "errors"),
-        significant_errors=_parse_errors(
-            _decode_cell(values.get("errors_significant"), "errors_significant"), "errors_significant"
-        ),
+        errors=_parse_errors(values, "errors"),
+        significant_errors=_parse_errors(values, "errors_significant"),
         context=parse_context(values),
         synthetic=_parse_flag(_decode_cell(values.get("synthetic"), "synthetic")),
     )
@@ -128,7 +131,7 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
 
 
 def _possibly_empty_text(values: Mapping[str, Any], field: str) -> str:
-    """Return a text; scorers decide about empty reports."""
+    """Return a text, which may be empty: the scorers decide how to score empty reports."""
     if field not in values:
         raise RowError(f"field {field!r}: Expected a column of this name")
     value = values[field]
@@ -144,7 +147,7 @@ def _parse_flag(value: Any) -> bool:
 
 
 def _decode_cell(value: Any, field: str) -> Any:
-    """Return the JSON value of a CSV cell, and a mapping for an Arrow map."""
+    """Return the JSON value of a CSV cell, a mapping for an Arrow map, and any other value as it is."""
     if isinstance(value, str):
         try:
             return json.loads(value.lower() if field == "synthetic" else value) if value.strip() else None
@@ -165,7 +168,8 @@ def _parse_ratings(value: Any) -> Ratings:
     return {str(rater): _parse_number(entry, "rating", -math.inf, math.inf) for rater, entry in value.items()}
 
 
-def _parse_errors(value: Any, field: str) -> Errors:
+def _parse_errors(values: Mapping[str, Any], field: str) -> Errors:
+    value = _decode_cell(values.get(field), field)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -197,7 +201,7 @@ def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> flo
 
 
 def criteria_mismatches(rows: Iterable[tuple[str, RatedPair]]) -> list[str]:
-    """Return errors of rows whose criteria differ from those of the first row, because a missing count is not 0.
+    """Return one message per row whose criteria differ from those of the first row, as a missing count is not 0.
 
     Args:
         rows: Name of each row, such as "row 3", and its pair.

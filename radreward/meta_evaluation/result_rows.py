@@ -1,4 +1,4 @@
-"""Sections of `results.json`: statistics as rows of plain values, null if undefined."""
+"""Sections of `results.json`: statistics as rows of JSON values; undefined values are null."""
 
 from __future__ import annotations
 
@@ -81,9 +81,10 @@ class _TargetBlock(NamedTuple):
 
 
 def _agreement_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the agreement of each scorer with each target: pooled, within systems, and in each system.
+    """Return the agreement of each scorer with each target: over all pairs, within systems, and in each system.
 
-    For a target of one criterion, a scorer's score for this criterion is used if it has one, otherwise its total.
+    The target of one criterion is compared with the scorer's score for this criterion if there is one, otherwise with
+    its total.
     """
     blocks = list(_target_blocks(arrays))
     clusters, counts = arrays.pairs.cluster_ids, arrays.resample_counts
@@ -143,7 +144,7 @@ def _inter_rater_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _comparison_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the comparisons of every two scorers, on the targets over all criteria."""
+    """Return the comparison of every two scorers on each target over all criteria."""
     totals = arrays.totals
     comparisons = compare_scorers(
         arrays.x, arrays.y[totals], arrays.pairs.cluster_ids, arrays.resample_counts, arrays.seed, arrays.n_permutations
@@ -166,7 +167,7 @@ def scorer_correlations(arrays: BenchmarkArrays) -> dict[str, Any]:
 
 
 def _system_mean_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the mean of each system by each scorer, in the scorer's own direction."""
+    """Return the mean score of each system by each scorer, in the scorer's own direction."""
     systems = arrays.pairs.cluster_ids, arrays.pairs.system_ids, arrays.pairs.systems, arrays.resample_counts
     return [
         {"scorer": run.name, **to_jsonable(mean)}
@@ -176,7 +177,7 @@ def _system_mean_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _system_difference_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the differences of every two systems by each scorer, in the scorer's own direction."""
+    """Return the difference of every two systems by each scorer, in the scorer's own direction."""
     systems = arrays.pairs.cluster_ids, arrays.pairs.system_ids, arrays.pairs.systems, arrays.resample_counts
     return [
         {"scorer": run.name, **to_jsonable(difference)}
@@ -186,11 +187,10 @@ def _system_difference_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the rank correlation of systems ordered by scorers and by raters."""
-    if len(arrays.pairs.systems) < 2:
-        return []
-
+    """Return the rank correlation between systems ordered by scorers and by raters."""
     pairs, no_resamples = arrays.pairs, arrays.resample_counts[:0]
+    if len(pairs.systems) < 2:
+        return []
 
     def means(values: Floats) -> Floats:
         entries = system_means(values, pairs.cluster_ids, pairs.system_ids, pairs.systems, no_resamples)
@@ -198,7 +198,7 @@ def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
 
     rows: Rows = []
     for run, scores in zip(arrays.scorer_runs, arrays.x, strict=True):
-        for target, values in zip(arrays.pairs.targets, arrays.y, strict=True):
+        for target, values in zip(pairs.targets, arrays.y, strict=True):
             common = np.where(np.isnan(scores) | np.isnan(values), np.nan, 1.0)  # both means use the same pairs
             tau, n_systems = system_rank_agreement(means(scores * common), means(values * common))
             rows.append({"scorer": run.name, "target": target.name, "tau_b": finite_or_none(tau), "n": n_systems})
@@ -206,7 +206,7 @@ def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _count_agreement_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the agreement of the scorers' error counts with the mean rater, per criterion and in total."""
+    """Return the agreement of the scorers' error counts with the mean rater's, per criterion and in total."""
     rows: Rows = []
     for run in arrays.scorer_runs:
         for criterion, target, predicted in _paired_counts(arrays.pairs, run):
@@ -217,7 +217,7 @@ def _count_agreement_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Floats, Floats]]:
-    """Yield criterion, (n,) errors by raters and (n,) errors by the scorer, if both count the same errors."""
+    """Yield criterion, (n,) errors by the raters and (n,) errors by the scorer for each criterion that both count."""
     for significant_only, total in ((False, "errors"), (True, "errors_significant")):
         predicted = {tag: run.criterion_errors(tag, significant_only) for tag in pairs.criteria}
         counted = {tag: counts for tag, counts in predicted.items() if counts is not None}
@@ -230,10 +230,7 @@ def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Flo
 
 
 def _error_detection_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the area under the ROC curve of each scorer for each target that counts errors.
-
-    For a criterion, a scorer's score for it is used if it has one, as in `_agreement_rows`.
-    """
+    """Return the area under the ROC curve of each scorer for each target of errors; see `_agreement_rows` on scores."""
     return [
         {
             "scorer": run.name,
@@ -255,7 +252,7 @@ def preference_rows(
 
     Args:
         preferences: n preferences.
-        scores: Name of each scorer → (n,) scores of the first, and of the second candidates.
+        scores: Name of each scorer → (n,) scores of the first candidates and (n,) of the second ones.
         n_resamples: Bootstrap resamples of cases.
         seed: Seed of the bootstrap.
     """

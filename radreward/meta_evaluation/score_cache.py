@@ -1,4 +1,4 @@
-"""Scores of scorers in an SQLite file, so that an interrupted or repeated run scores only new pairs."""
+"""Cache of scores in an SQLite file: a resumed or repeated run scores only new pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores
 
 _READ_SIZE = 1_024
-"""Scores that are read together."""
+"""Number of scores per read."""
 
 
 class ScoredTexts(NamedTuple):
@@ -46,14 +46,14 @@ def pair_key(reference: str, candidate: str, context: PatientContext = NO_CONTEX
 
 
 def cached_scores(scores: Scores, number: int) -> list[CachedScore]:
-    """Return the result for each pair; a score that is not finite becomes a status.
+    """Return the result of each pair; a score that is not finite is replaced by a status with the reason.
 
     Args:
         scores: Scores of a scorer, which may be user code.
         number: Number of pairs.
 
     Raises:
-        ValueError: If the scorer gave another number of totals or statuses.
+        ValueError: If the scorer returned a different number of totals or statuses.
     """
     for what, values in (("totals", scores.total), ("statuses", scores.status)):
         if len(values) != number:
@@ -80,7 +80,7 @@ def cached_scores(scores: Scores, number: int) -> list[CachedScore]:
 
 
 def to_jsonable(value: Any) -> Any:
-    """Return evidence as JSON values: records as mappings, numbers that are not finite as null, the rest as text."""
+    """Return a value as JSON: records as mappings, numbers that are not finite as null, unknown types as text."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -102,7 +102,7 @@ class ScoreCache:
         fingerprint: Fingerprint of the scorer.
 
     Raises:
-        InputError: If the file cannot be used; also by every method.
+        InputError: If the file cannot be used. Every method may raise this.
 
     >>> import tempfile
     >>> path, key = Path(tempfile.mkdtemp()) / "scores.sqlite", pair_key("a", "b")
@@ -116,20 +116,20 @@ class ScoreCache:
         self._cache = SQLiteCache(path)
 
     def get(self, keys: Iterable[str]) -> dict[str, CachedScore]:
-        """Return the cached scores of the keys."""
+        """Return the scores of those keys that are cached."""
         prefix = f"{self._fingerprint}:"
         values = self._cache.get(dict.fromkeys(prefix + key for key in keys))
         return {key.removeprefix(prefix): CachedScore(**json.loads(value)) for key, value in values.items()}
 
     def read(self, keys: Sequence[str]) -> Iterator[CachedScore | None]:
-        """Yield the score of each key in order, None if there is none; a few are in memory at a time."""
+        """Yield the score of each key in order, None if it is not cached; only a few are in memory at a time."""
         for start in range(0, len(keys), _READ_SIZE):
             part = keys[start : start + _READ_SIZE]
             scores = self.get(part)
             yield from map(scores.get, part)
 
     def put(self, scores: Mapping[str, CachedScore]) -> None:
-        """Store scores; they survive a kill after this returns."""
+        """Store scores. Once this returns, they survive if the process is killed."""
         values = {}
         for key, score in scores.items():
             fields = {name: getattr(score, name) for name in CachedScore.__slots__}

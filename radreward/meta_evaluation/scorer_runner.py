@@ -1,4 +1,4 @@
-"""Run of one scorer over many pairs, in chunks, with cached scores and recorded failures."""
+"""Run one scorer over many pairs in chunks, caching scores and recording failures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from radreward.scoring.pairs import Pairs, score_pairs
 
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
-"""Prefixes of criteria counted separately by clinical significance."""
-CHUNK_SIZE = 128
-"""Pairs scored together; an interrupted run loses at most one chunk."""
+"""Prefixes of criteria that are counted separately by clinical significance."""
+_CHUNK_SIZE = 128
+"""Number of pairs scored together. An interrupted run loses at most one chunk."""
 SCORES_FILE = "scores.sqlite"
 """Name of the cache in the output folder of a benchmark."""
 _QUALITY_SUFFIX = ":quality"
@@ -45,11 +45,11 @@ class ScorerRun:
         sub_scores: (n, M) sub-scores, higher is better; None if there are none.
         qualities: (n,) quality, NaN if missing; None if the scorer has none.
         unscored_reasons: Reason → number of pairs without a score.
-        num_computed: Pairs scored by this run.
-        num_cached: Pairs scored by an earlier run.
+        num_computed: Number of pairs scored by this run.
+        num_cached: Number of pairs scored by earlier runs.
         seconds: Duration.
-        cache: Scores with evidence; None if the scorer failed to load.
-        failure: Error message if the scorer failed.
+        cache: Cache of the scores with their evidence; None if the scorer failed to load.
+        failure: Error message if the scorer failed, else None.
     """
 
     name: str
@@ -75,7 +75,7 @@ class ScorerRun:
         return self.name.endswith(_QUALITY_SUFFIX)
 
     def outputs(self) -> list[ScorerRun]:
-        """Return this run, and if there is a quality, the same with the quality as totals."""
+        """Return this run and, if the scorer has a quality, a second run with the quality as totals."""
         if self.qualities is None or self.failure:
             return [self]
         quality = replace(
@@ -103,9 +103,9 @@ class ScorerRun:
         return self.totals if self.higher_is_better else -self.totals
 
     def criterion_errors(self, tag: str, significant_only: bool = False) -> Floats | None:
-        """Return (n,) error counts of a criterion, or None if the scorer does not count it.
+        """Return the (n,) error counts of a criterion, or None if the scorer does not count it.
 
-        All errors are those of the criterion, or the sum of its significant and insignificant ones.
+        If the scorer counts significant and insignificant errors separately, all errors are their sum.
         """
         tags = {SIGNIFICANT_PREFIX + tag}
         if not significant_only:
@@ -114,7 +114,7 @@ class ScorerRun:
         return self.error_counts[:, columns].sum(1) if self.error_counts is not None and columns else None
 
     def criterion_scores(self, tag: str) -> Floats | None:
-        """Return (n,) scores of a criterion, higher is better: its sub-score, or its negated error count, or None."""
+        """Return the (n,) scores of a criterion, higher is better: the sub-score, else the negated count, else None."""
         if self.sub_scores is not None and tag in self.sub_names:
             return self.sub_scores[:, self.sub_names.index(tag)]
         errors = self.criterion_errors(tag)
@@ -127,21 +127,19 @@ def run_scorer(
     read_texts: Callable[[], Iterator[ScoredTexts]],
     cache_path: Path,
     on_advance: Callable[[int], None] = lambda pairs: None,
-    chunk_size: int = CHUNK_SIZE,
 ) -> ScorerRun:
-    """Score pairs of reference and candidate; an error of the scorer becomes its `failure` and ends its run.
+    """Score pairs of reference and candidate. An error of the scorer ends the run and becomes its `failure`.
 
-    Of texts and evidence, those of a chunk are in memory.
+    Texts and evidence of only one chunk are in memory. Chunks start at the same pairs in every run, so that a resumed
+    run computes the same scores.
 
     Args:
         name: Name of the scorer.
         load: Creates the scorer.
-        read_texts: Yields all pairs, each time it is called.
-        cache_path: SQLite file of cached scores. Pairs scored by an earlier run are not scored again; pairs without a
-            score are retried.
+        read_texts: Returns a new iterator over all pairs.
+        cache_path: SQLite file of cached scores. Pairs with a cached score are not scored again; pairs without a score
+            are retried.
         on_advance: Called with the number of pairs done since the last call.
-        chunk_size: Pairs scored together. Chunks start at the same pairs in every run, so that a resumed run gives the
-            same scores.
 
     Raises:
         InputError: If the cache cannot be used.
@@ -153,7 +151,7 @@ def run_scorer(
     try:
         scorer = load().fit_references(texts.reference for texts in read_texts())
         fingerprint = scorer.fingerprint()
-    except Exception as error:  # scorers may be user code: a failure must not stop the other scorers
+    except Exception as error:  # scorers may be user code; the other scorers must still run
         failure = _one_line_error(error)
     else:
         cache = ScoreCache(cache_path, fingerprint)
@@ -161,9 +159,9 @@ def run_scorer(
         num_cached = sum(key in scored for key in keys)
         try:
             texts = read_texts()
-            for begin in range(0, len(keys), chunk_size):
-                chunk = keys[begin : begin + chunk_size]
-                _score_missing(scorer, dict(zip(chunk, islice(texts, chunk_size), strict=True)), scored, cache)
+            for begin in range(0, len(keys), _CHUNK_SIZE):
+                chunk = keys[begin : begin + _CHUNK_SIZE]
+                _score_missing(scorer, dict(zip(chunk, islice(texts, _CHUNK_SIZE), strict=True)), scored, cache)
                 on_advance(len(chunk))
         except Exception as error:
             failure = _one_line_error(error)
@@ -201,7 +199,7 @@ def _score_missing(scorer: Scorer, chunk: Mapping[str, ScoredTexts], scored: set
 
 
 def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """Return the number of pairs with a cached result, and the fields of `ScorerRun` that depend on single scores."""
+    """Return the number of pairs with a result, and the fields of `ScorerRun` that are computed from the results."""
     sub_names = tuple(scorer.sub_names) if scorer is not None else ()
     criteria = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
     n, num_tried = len(keys), 0

@@ -1,4 +1,4 @@
-"""Metrics of rewards against targets, of error counts, entities and raters; any scorer as a metric."""
+"""torchmetrics of rewards against targets, error counts and entities, and the agreement of two raters."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Rank correlation over all reports, per criterion and in total."""
+"""Rank correlation of rewards and targets over all candidates, per criterion and in total."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class RankCorrelation(SubScoreMetric):
-    """A rank correlation of all predictions and targets, pooled over references; subclasses define `statistic`."""
+    """A rank correlation between all predictions and targets, pooled over references; subclasses define `statistic`."""
 
     preds: list[Tensor]
     target: list[Tensor]
@@ -28,7 +28,7 @@ class RankCorrelation(SubScoreMetric):
     @staticmethod
     @abstractmethod
     def statistic(preds: Tensor, target: Tensor) -> Tensor:
-        """Return the (M,) correlations of (n, M) predictions and targets; called once per `compute`."""
+        """Return the (M,) correlations of the columns of (n, M) predictions and targets; called once per `compute`."""
 
     def update(self, preds: Tensor, target: Tensor, group: Tensor | None = None) -> None:
         """Add a batch.
@@ -43,7 +43,7 @@ class RankCorrelation(SubScoreMetric):
         self.target.append(target)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return () float64 by criterion and "total"; NaN for fewer than two values or a constant side."""
+        """Return () float64 per criterion and for "total"; NaN for fewer than two values or a constant column."""
         if not len(self.preds):
             return self._by_name(torch.full((len(self.names),), torch.nan, dtype=torch.float64, device=self.device))
         return self._by_name(self.statistic(dim_zero_cat(self.preds), dim_zero_cat(self.target)))

@@ -1,4 +1,4 @@
-"""Deviation of predicted error counts from target counts."""
+"""Deviation of predicted from target error counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 class CountError(SubScoreMetric):
     """Mean and standard deviation of the absolute error of predicted counts, and accuracy of the rounded counts.
 
-    Per criterion and for the sum of the counts. The standard deviation divides by n. Halves are rounded to even.
+    They are computed per criterion and for the total count. The standard deviation divides by n. Halves are rounded to
+    even.
 
     >>> metric = CountError()
     >>> metric.update(torch.tensor([1.2, 0.0]), torch.tensor([1.0, 2.0]))
@@ -39,7 +40,7 @@ class CountError(SubScoreMetric):
         """Add a batch.
 
         Args:
-            preds: (n, N) predicted counts, or (n,) sums without tags.
+            preds: (n, N) predicted counts, or (n,) total counts without tags.
             target: Target counts of the same shape.
         """
         preds, target = self._with_total(preds, target)
@@ -50,7 +51,7 @@ class CountError(SubScoreMetric):
         self.exact_count = self.exact_count + (preds.round() == target).sum(0)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return () float64 as "tag/mae", "tag/sd", "tag/accuracy", and "total/..."; NaN before the first update."""
+        """Return () float64 by name: "tag/mae", "tag/sd", "tag/accuracy", "total/mae", …; NaN without any update."""
         mean = self.abs_sum / self.count
         variance = (self.square_sum / self.count - mean.square()).clamp_min(0)
         statistics = {"mae": mean, "sd": variance.sqrt(), "accuracy": self.exact_count.double() / self.count}

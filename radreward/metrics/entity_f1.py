@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of predicted entities, and accuracy of word tags."""
+"""Precision, recall and F1 of predicted entities, and accuracy of IOB tags."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def entity_match_counts(predicted: Sequence[Entity], target: Sequence[Entity], overlap: bool = False) -> Tensor:
-    """Count entities of one sentence by type: predicted, target, matched predicted, matched target; (4, 5) int64.
+    """Count the entities of one sentence by type.
 
     Args:
         predicted: Predicted entities.
         target: Target entities.
-        overlap: Match entities of the same type that share a character, instead of requiring the same characters as
-            in CoNLL 2003 and seqeval.
+        overlap: If True, entities of the same type match if they share a character. Otherwise, start and end must be
+            equal, as in CoNLL 2003 and seqeval.
+
+    Returns:
+        (4, 5) int64: predicted, target, matched predicted and matched target entities of each type.
 
     >>> edema = Entity("edema", "Disease", 3, 8)
     >>> entity_match_counts([edema], [edema._replace(start=0)])[:, 2].tolist()
@@ -66,13 +69,13 @@ def word_tags(text: str, entities: Sequence[Entity]) -> list[str]:
 
 
 class EntityF1Metric(Metric):
-    """Precision, recall and F1 of entities, over all types and per type, and the accuracy of words' IOB tags.
+    """Precision, recall and F1 of entities, over all types and per type, and the accuracy of the words' IOB tags.
 
     precision = matched / predicted, recall = matched / target, F1 = 2 · precision · recall / (precision + recall),
     pooled over sentences; NaN without predicted or target entities. Equal to `seqeval` (RaTEScore, Table 5).
 
     Args:
-        overlap: Match entities of the same type that share a character, instead of requiring the same characters.
+        overlap: See `entity_match_counts`.
         kwargs: See `torchmetrics.Metric`.
 
     >>> metric = EntityF1Metric()
@@ -99,7 +102,7 @@ class EntityF1Metric(Metric):
         """Add sentences with their predicted and target entities.
 
         Raises:
-            ValueError: If the arguments differ in length.
+            ValueError: If the arguments have different lengths.
         """
         if not len(texts) == len(predicted) == len(target):
             raise ValueError(
@@ -114,7 +117,7 @@ class EntityF1Metric(Metric):
             self.words += torch.tensor([equal, len(target_tags)]).to(self.words.device)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return `precision`, `recall`, `f1`, `accuracy`, and the first three per type as `f1/Disease`; float64."""
+        """Return () float64: `precision`, `recall`, `f1`, `accuracy`, and the first three per type (`f1/Disease`)."""
         values = _precision_recall_f1(self.counts.sum(1).double())
         values["accuracy"] = self.words[0].double() / self.words[1]
         for column, entity_type in enumerate(ENTITY_TYPES):

@@ -1,4 +1,4 @@
-"""Agreement statistics as pure functions; float64, NaN if undefined."""
+"""Agreement statistics as pure functions; results are float64, and NaN if undefined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
-    """Return Kendall's rank correlation τ-b, with ties (scipy's, O(n log n)).
+    """Return Kendall's rank correlation τ-b, computed by scipy in O(n log n) steps.
 
     Args:
         preds: (n,) or (n, M) predictions.
@@ -32,7 +32,7 @@ def kendall_tau_b(preds: Tensor, target: Tensor) -> Tensor:
 
 
 def spearman(preds: Tensor, target: Tensor) -> Tensor:
-    """Return Spearman's rank correlation ρ: Pearson's of the ranks, with mean ranks for ties (scipy's).
+    """Return Spearman's rank correlation ρ, which is Pearson's r of the ranks; ties get their mean rank.
 
     Args:
         preds: (n,) or (n, M) predictions.
@@ -53,14 +53,14 @@ def spearman(preds: Tensor, target: Tensor) -> Tensor:
 def error_auc(preds: Tensor, has_error: Tensor) -> Tensor:
     """Return the area under the ROC curve: P(score without an error > score with one), with ties as one half.
 
-    It does not depend on the share of candidates with an error. τ-b of a rare error mostly measures its ties.
+    It does not depend on how many candidates have an error, while τ-b of a rare error is dominated by ties.
 
     Args:
         preds: (n,) or (n, M) scores, higher is better.
         has_error: True for candidates with an error, of the same shape.
 
     Returns:
-        () or (M,) float64 in [0, 1]; NaN if all or none have an error, all scores are equal or one is NaN.
+        () or (M,) float64 in [0, 1]; NaN if all or no candidates have an error, all scores are equal or one is NaN.
 
     Raises:
         ValueError: If the shapes differ or have more than two dimensions.
@@ -78,9 +78,10 @@ def _auc(scores: np.ndarray, has_error: np.ndarray) -> float:
 
 
 def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-    """Count concordant pairs, ordered alike by predictions and targets, and pairs with different targets, per group.
+    """Count concordant and comparable pairs per group.
 
-    Pairs with equal predictions, or a NaN among them, are not concordant.
+    A pair is comparable if its targets differ. It is concordant if predictions and targets also have the same order,
+    so pairs with equal predictions or a NaN are not concordant.
 
     Args:
         preds: (C, M) predictions.
@@ -122,12 +123,12 @@ def count_concordant_pairs(preds: Tensor, target: Tensor, group: Tensor) -> tupl
 def cohen_kappa(counts: Tensor, weights: Literal["linear", "quadratic"] | None = None) -> Tensor:
     """Return Cohen's κ of a confusion matrix: 1 - Σ w·observed / Σ w·expected, with disagreement weights w.
 
-    For classes at positions i and j, w is 0 if i = j, else 1 (None), ``|i - j|`` (linear) or (i - j)² (quadratic)
-    (Cohen, 1960 and 1968). Expected counts are those of independent raters with the same marginals.
+    For classes i and j, w is 0 if i = j, else 1 (None), ``|i - j|`` ("linear") or (i - j)² ("quadratic") (Cohen, 1960
+    and 1968). Expected counts are those of independent raters with the same marginals.
 
     Args:
-        counts: (K, K) confusion matrix, such as torchmetrics' `multiclass_confusion_matrix`. scikit-learn's κ takes
-            classes instead, so that all of them would have to be in memory.
+        counts: (K, K) confusion matrix. scikit-learn's κ takes the classes of all items instead, which would all have
+            to be in memory.
         weights: Disagreement weights.
 
     Returns:
@@ -152,17 +153,15 @@ def cohen_kappa(counts: Tensor, weights: Literal["linear", "quadratic"] | None =
 
 
 def _columnwise(statistic: Callable[[np.ndarray, np.ndarray], float], preds: Tensor, target: Tensor) -> Tensor:
-    """Apply a statistic of two vectors to each column; NaN without a warning if undefined."""
+    """Return a statistic of two vectors, or of each column; NaN without a warning if undefined."""
     if preds.shape != target.shape or preds.ndim not in (1, 2):
         raise ValueError(
             f"Expected predictions and targets of one shape, (n,) or (n, M), "
             f"but got {tuple(preds.shape)} and {tuple(target.shape)}."
         )
-    x, y = (values.detach().double().cpu().numpy() for values in (preds, target))
-    if x.ndim == 1:
-        return preds.new_tensor(_statistic_or_nan(statistic, x, y), dtype=torch.float64)
-    values = [_statistic_or_nan(statistic, x[:, column], y[:, column]) for column in range(x.shape[1])]
-    return preds.new_tensor(values, dtype=torch.float64)
+    x, y = (np.atleast_2d(values.detach().double().cpu().numpy().T) for values in (preds, target))
+    values = [_statistic_or_nan(statistic, *columns) for columns in zip(x, y, strict=True)]
+    return preds.new_tensor(values, dtype=torch.float64).reshape(preds.shape[1:])
 
 
 def _statistic_or_nan(statistic: Callable[[np.ndarray, np.ndarray], float], x: np.ndarray, y: np.ndarray) -> float:

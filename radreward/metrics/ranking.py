@@ -1,4 +1,4 @@
-"""Order of the candidates of one reference, per criterion and in total."""
+"""Accuracy of the order of candidates of one reference, per criterion and in total."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class PairwiseAccuracy(SubScoreMetric):
-    """Fraction of concordant pairs among the pairs of candidates of one reference with different targets.
+    """Fraction of concordant pairs among pairs of candidates of one reference with different targets.
 
-    Pairs with equal predictions are not concordant. A group has to be within one update: group indices may restart with
-    every batch.
+    Pairs with equal predictions are not concordant. All candidates of a group must be in the same update, because group
+    indices may restart with every batch.
 
     >>> metric = PairwiseAccuracy()
     >>> metric.update(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 3.0, 2.0]), torch.tensor([0, 0, 0]))
@@ -38,12 +38,12 @@ class PairwiseAccuracy(SubScoreMetric):
         Args:
             preds: (n, N) rewards, or (n,) totals without tags.
             target: Target rewards of the same shape.
-            group: (n,) reference index.
+            group: (n,) index of the reference.
         """
         concordant, comparable = functional.count_concordant_pairs(*self._with_total(preds, target), group)
         self.concordant = self.concordant + concordant.sum(0)
         self.comparable = self.comparable + comparable.sum(0)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return () float64 in [0, 1] by criterion and "total"; NaN if no pair has different targets."""
+        """Return () float64 in [0, 1] per criterion and for "total"; NaN if no pair has different targets."""
         return self._by_name(self.concordant.double() / self.comparable)

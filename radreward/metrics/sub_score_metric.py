@@ -14,7 +14,7 @@ class SubScoreMetric(Metric):
     """A metric of predictions against targets, per criterion and for the total over criteria.
 
     Args:
-        tags: Criteria in order, see `Criteria.tags`; results are named after them. Without tags, `update` takes (n,)
+        tags: Tags of the criteria in order (`Criteria.tags`), which name the results. Without tags, `update` takes (n,)
             totals.
         kwargs: See `torchmetrics.Metric`.
 
@@ -47,7 +47,7 @@ class SubScoreMetric(Metric):
         preds, target = preds.detach().double(), target.detach().double()
         if len(shape) == 1:
             return preds[:, None], target[:, None]
-        # Sums of a few float32 values are exact in float64, so that equal totals stay equal.
+        # In float64, sums of a few float32 values are exact, so equal totals stay equal.
         return (
             torch.cat([preds, preds.sum(1, keepdim=True)], 1),
             torch.cat([target, target.sum(1, keepdim=True)], 1),

@@ -1,4 +1,4 @@
-"""Word overlap of two texts, computed by sacrebleu and rouge-score (extra `lexical`), and F1 of two sets."""
+"""Word overlap of two texts, computed with sacrebleu and rouge-score (extra `lexical`), and F1 of two sets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def bleu(references: Sequence[str], candidates: Sequence[str], order: int = 4) -> list[float]:
     """Return the sentence BLEU of each pair (Papineni et al., 2002), in [0, 1].
 
-    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Lowercase, tokenizer
-    "13a", exponential smoothing of zero counts, and the effective order, so that a text of three words can reach 1. Two
-    texts without a common word get 0.
+    BP · exp(Σ_n log p_n / N) over n = 1 … N; BP = min(1, exp(1 - |reference| / |candidate|)). Texts are lowercased and
+    tokenized with "13a". Zero counts are smoothed exponentially. The effective order is used, so that a text of three
+    words can reach 1. Two texts without a common word get 0.
 
     Args:
         references: (n,) texts.
@@ -32,8 +32,8 @@ def bleu(references: Sequence[str], candidates: Sequence[str], order: int = 4) -
 def rouge(references: Sequence[str], candidates: Sequence[str], variant: str = "l") -> list[float]:
     """Return the ROUGE F1 of each pair (Lin, 2004), in [0, 1].
 
-    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Lowercase, letters and digits only, no
-    stemming. A text without words gets 0.
+    2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Texts are lowercased, and only letters
+    and digits are kept; there is no stemming. A text without words gets 0.
 
     Args:
         references: (n,) texts.

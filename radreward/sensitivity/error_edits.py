@@ -1,4 +1,4 @@
-"""Edits that make errors of one kind, for sensitivity probes."""
+"""Edits that inject errors of one kind, for sensitivity probes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
 from radreward.text.significance import significance_weight
 
 MISPLACED = {"above carina": "right mainstem", "stomach": "esophagus", "svc": "brachiocephalic"}
-"""A wrong position of each device position."""
+"""Correct position of a device → wrong position."""
 _OTHER_EXTREME = {"mild": "severe", "severe": "mild"}
-"""A severity that calls for other care."""
+"""Severity → a severity that needs different care."""
 _SIZE = re.compile(r"\b[\d.]+ ([cm]m)\b")
 _SentenceEdit = Callable[[Sentence, Random], Sentence | None]
 
@@ -89,12 +89,14 @@ ERROR_EDITS: dict[str, _SentenceEdit] = {
     "comparison": _reverse_change,
     "omission": _omit,
 }
-"""Edits of one sentence that make an error of a kind, or return None if they do not apply."""
+"""Name of each kind of error → edit of a sentence that makes this error, or returns None if it does not apply."""
 FALSE_FINDING = "false finding"
 
 
 def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[ReportSentences]:
-    """Return the report with one error of a kind, with two, up to `MAX_ERRORS`, each with the errors before it.
+    """Return the report with one error of a kind, with two errors, and so on up to `MAX_ERRORS`.
+
+    Each version keeps the errors of the version before it.
 
     Raises:
         ValueError: If there is no such probe.
@@ -117,7 +119,7 @@ def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[Repo
 
 
 def false_finding(report: Sequence[Sentence], rng: Random) -> Sentence:
-    """Return a sentence about a finding that the report does not mention and that is not benign.
+    """Return a sentence about a clinically significant finding that the report does not mention.
 
     >>> text = false_finding([], Random(0)).text
     >>> text == false_finding([], Random(0)).text

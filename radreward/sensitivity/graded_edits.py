@@ -1,4 +1,4 @@
-"""Edits that degrade one finding in two steps, for sensitivity probes: right, partly right, missed."""
+"""Edits that degrade one finding in two steps, for sensitivity probes: correct, partly correct, missed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.significance import significance_weight
 
 _FactSteps = Iterator[tuple[Fact, Fact]]
-"""A fact as the reference states it, and as it is partly right."""
+"""Pairs of the fact as the reference states it, and the same fact partly correct."""
 _VAGUE_NAMES = {
     "effusion": "blunting",
     "loculated": "effusion",
@@ -23,7 +23,7 @@ _VAGUE_NAMES = {
     "aspiration": "opacity",
     "contusion": "opacity",
 }
-"""Findings, and the sign or the more general finding that names them vaguely and means other care."""
+"""Finding → sign or more general finding that names it vaguely and needs different care."""
 
 
 def _vague_name(fact: Fact) -> _FactSteps:
@@ -36,7 +36,7 @@ def _vague_name(fact: Fact) -> _FactSteps:
 
 
 def _is_not_worse_than_missed(fact: Fact, partly: Fact) -> bool:
-    """Return True if the wrong details of a fact weigh no more than omitting its finding."""
+    """Return True if stating the fact partly correct is no worse than omitting its finding."""
     return significance_weight(partly) <= significance_weight(fact)
 
 
@@ -57,14 +57,14 @@ GRADED_EDITS: dict[str, Callable[[Fact], _FactSteps]] = {
     "one of two sides": _one_side,
     "wrong degree": _wrong_degree,
 }
-"""Edits that yield the ways to state a finding partly right, none if they do not apply."""
+"""Name of each probe → function that yields the ways to state a finding partly correct, if there are any."""
 
 
 def grade_finding(probe: str, report: ReportSentences, rng: Random) -> tuple[ReportSentences, ...]:
-    """Return a report, the same with one finding partly right, and without this finding; or the report alone.
+    """Return three reports: with a correct finding, with this finding partly correct, and without it.
 
-    The report is alone if none of its findings can be partly right. Its sentence is reworded if it does not state the
-    finding as the probe needs it.
+    If the sentence of the finding does not state it as the probe needs it, the sentence is reworded in the first report
+    too. If no finding of the report can be partly correct, only the given report is returned.
 
     Raises:
         ValueError: If there is no such probe.

@@ -7,11 +7,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from radreward.sensitivity.error_edits import MISPLACED
-from radreward.sensitivity.probe_reports import (
-    ReportSentences,
-    report_text,
-    sample_device_sentence,
-)
+from radreward.sensitivity.probe_reports import ReportSentences, report_text, sample_device_sentence
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.findings import FINDINGS, is_related
@@ -38,7 +34,7 @@ _SYNONYMS: Mapping[str, str] = {
 
 
 def reword_sentences(report: ReportSentences, rng: Random) -> str:
-    """Return the report with every sentence reworded, with the same device locations."""
+    """Return the report with every sentence reworded; locations of devices are still stated."""
     texts = []
     for sentence in report:
         if len(sentence.facts) > 1:
@@ -73,7 +69,7 @@ def _change_case(report: ReportSentences, rng: Random) -> str:
 
 
 def _merge_sentences(report: ReportSentences, rng: Random) -> str:
-    """Return the report with two sentences each joined by a semicolon."""
+    """Return the report with every two neighboring sentences joined by a semicolon."""
     texts = [sentence.text for sentence in report]
     pairs = zip(texts[::2], texts[1::2], strict=False)
     merged = [f"{first.removesuffix('.')}; {_lower_first(second)}" for first, second in pairs]
@@ -81,19 +77,20 @@ def _merge_sentences(report: ReportSentences, rng: Random) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Return a text with a small first letter, unless its first word is an abbreviation."""
+    """Return a text with a lower-case first letter, unless the first word is an abbreviation."""
     first_word = text.split(" ", 1)[0]
     return text if len(first_word) > 1 and first_word.isupper() else text[:1].lower() + text[1:]
 
 
 def _split_sentences(report: ReportSentences, rng: Random) -> str:
     """Return the report with one sentence per finding."""
-    return " ".join(
-        sentence.text
-        if len(sentence.facts) == 1
-        else " ".join(fact_sentence(fact, rng).text for fact in sentence.facts)
-        for sentence in report
-    )
+    texts = []
+    for sentence in report:
+        if len(sentence.facts) > 1:
+            texts += [fact_sentence(fact, rng).text for fact in sentence.facts]
+        else:
+            texts.append(sentence.text)
+    return " ".join(texts)
 
 
 def _add_normal_statements(report: ReportSentences, rng: Random) -> str:
@@ -135,4 +132,4 @@ INVARIANT_EDITS: dict[str, Callable[[ReportSentences, Random], str]] = {
     "normal statement": _add_normal_statements,
     "technique remark": _add_technique_remark,
 }
-"""Edits of a report that change no finding."""
+"""Name of each probe → edit of a report that changes no finding."""

@@ -22,7 +22,7 @@ ReportSentences = tuple[Sentence, ...]
 
 
 def sample_probe_report(rng: Random) -> ReportSentences:
-    """Return a report of twelve sentences in which every kind of error can be made three times and changes care.
+    """Return a report of twelve sentences in which every kind of error can be made three times and affects care.
 
     >>> report = sample_probe_report(Random(0))
     >>> len(report), report == sample_probe_report(Random(0))
@@ -50,7 +50,7 @@ def _sample_lateral_fact(key: str, rng: Random) -> Fact:
 
 
 def sample_device_sentence(fact: Fact, rng: Random) -> Sentence:
-    """Return a sentence for a device that states its location after the name."""
+    """Return a sentence that states the name of a device and then its location."""
     phrases = LOCATION_SUFFIXES[fact.location or ""]
     while not any(phrase in (sentence := fact_sentence(fact, rng)).text for phrase in phrases):
         pass

@@ -1,4 +1,4 @@
-"""Sensitivity probes: reports with errors, with a finding partly right, and changed without a change of meaning."""
+"""Sensitivity probes: reports with errors, with a partly correct finding, and with meaning-preserving edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from radreward.synthesis.grammar import fact_sentence
 ERROR_PROBES = (*ERROR_EDITS, FALSE_FINDING)
 """Probes under which a score should fall with every error."""
 FALLING_PROBES = (*ERROR_PROBES, *GRADED_EDITS)
-"""Probes under which a score should fall with every step; the first step of a graded one is partly right."""
+"""Probes under which a score should fall with every step: every error, or partly correct and then missed."""
 _ADDED_LOCATION = "added location"
 INVARIANCE_PROBES = (*INVARIANT_EDITS, _ADDED_LOCATION)
 """Probes under which a score should stay constant."""
@@ -25,15 +25,15 @@ class PerturbedReport(NamedTuple):
 
     reference: str
     perturbed: tuple[str, ...]
-    """The report with one error, with two, and so on; with a finding partly right, then missed; or one
+    """The report with one error, two errors and so on; with a finding partly correct, then missed; or with one
     meaning-preserving edit."""
 
 
 def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedReport:
-    """Return the perturbations of one report by one probe, the same for the same seed.
+    """Return the perturbations of one report by one probe; equal seeds give equal perturbations.
 
-    The reference of "added location" leaves out the location of one finding, which the candidate states; that of
-    "one of two sides" states one finding on both.
+    Two kinds of probes edit the reference too: for "added location", it omits the location of one finding, which the
+    candidate states; for graded probes, such as "one of two sides", it may state one finding differently.
 
     Raises:
         ValueError: If there is no such probe.

@@ -1,4 +1,4 @@
-"""Sensitivity tests: scores should fall on injected errors and stay constant under meaning-preserving edits."""
+"""Run sensitivity tests of scorers and return the results as rows and tables."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from radreward.sensitivity.probes import (
 )
 
 TOLERANCE = 1e-6
-"""Difference of scores that counts as none, relative to the larger of 1 and their size."""
+"""Scores are equal if they differ by no more than this, relative to the larger of 1 and the size of the score."""
 _ALL_PROBES = (*FALLING_PROBES, *INVARIANCE_PROBES)
 _ProbeScores = dict[str, list[float]]
-"""Scores of one report per probe: s_0, then those of the perturbed reports; higher is better."""
+"""Probe → scores of one report, higher is better: s_0, then the scores of its perturbations."""
 ProbeResult = dict[str, Any]
 
 
@@ -43,28 +43,32 @@ def run_sensitivity_tests(
 ) -> list[ProbeResult]:
     """Measure the effect of errors and of meaning-preserving edits on scores.
 
-    Generated reports are the references. The reference itself scores s_0; higher is better. With one, two and three
-    errors of one kind, each with the errors of the one before, it scores s_1, s_2 and s_3; with one finding partly
-    right, then missing, s_1 and s_2; after a meaning-preserving edit, s. The best value of "falls" and "stays" is 1.
+    References are generated reports. Scores are oriented so that higher is better. Scores of one report:
 
-    - "falls", for errors and partly right findings: the fraction of steps from s_(k-1) to s_k, over reports and k, with
-      s_k < s_(k-1).
-    - "stays", for meaning-preserving edits: the fraction of reports with s_0 - s < δ or s = s_0, where δ is the
-      smallest drop of this report's score by a single error of any kind that lowers it.
+    - s_0: the reference itself.
+    - s_1, s_2, s_3: with one, two and three errors of one kind; each version keeps the errors of the one before.
+    - s_1, s_2 of a graded probe: with one finding partly correct, and without this finding.
+    - s_1 of a meaning-preserving edit: after the edit.
 
-    "doses" is the mean of s_k - s_0 for each k (k = 1 for a meaning-preserving edit), in standard deviations of all
-    scores of the scorer. Scores are equal if they differ by less than 1e-6, relative to the larger of 1 and their size.
+    The score of a probe is at best 1. Its kind is one of two:
+
+    - "falls", for errors and partly correct findings: the fraction of steps, over reports and k, with s_k < s_(k-1).
+    - "stays", for meaning-preserving edits: the fraction of reports with s_1 >= s_0 or s_0 - s_1 < δ. Here δ is the
+      smallest drop of the score of this report by a single error, over all errors that lower it.
+
+    "doses" are the means of s_k - s_0 for each k, in standard deviations of all scores of the scorer. Scores are equal
+    if they differ by no more than 1e-6, relative to the larger of 1 and their size.
 
     Args:
-        scorers: Factory of each scorer, by name.
+        scorers: Name → function that creates the scorer.
         reports: Number of generated reports.
         seed: Seed of all sampling.
-        cache_folder: Folder of cached scores, as of a benchmark; scores are not cached if None.
+        cache_folder: Folder of cached scores, as in a benchmark; None for no cache.
         on_scorer: Called with the name of each scorer before it runs.
 
     Returns:
-        One entry per scorer and probe: scorer, probe, kind, score, n (steps or reports), doses, note. The score is
-        None, with a note, if the probe could not be measured.
+        One entry per scorer and probe with the keys scorer, probe, kind, score, n (steps or reports), doses and note.
+        If the probe could not be measured, the score is None and the note states the reason.
 
     Raises:
         ValueError: If `reports` is not positive.
@@ -95,7 +99,7 @@ def run_sensitivity_tests(
 
 
 def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]]:
-    """Return the perturbations of generated reports by every probe."""
+    """Return the perturbations of each generated report, by probe."""
     rng = Random(seed)
     reports = [sample_probe_report(rng) for _ in range(count)]
     return [
@@ -105,7 +109,7 @@ def _perturbed_reports(count: int, seed: int) -> list[dict[str, PerturbedReport]
 
 
 def _pairs(perturbed: Iterable[Mapping[str, PerturbedReport]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of reference and candidate: for each probe the reference itself, then every edit."""
+    """Yield the pairs of reference and candidate to score."""
     for probes in perturbed:
         for report in probes.values():
             yield from ((report.reference, text) for text in (report.reference, *report.perturbed))
@@ -135,7 +139,7 @@ def _probe_results(scorer: str, reports: Sequence[_ProbeScores]) -> Iterator[Pro
 
 
 def _smallest_drop(scores: _ProbeScores) -> float:
-    """Return δ: the smallest drop by a single error that lowers the score, or 0 if there is none."""
+    """Return δ: the smallest drop by a single error that lowers the score, or 0 if no error does."""
     first = [scores[probe][:2] for probe in ERROR_PROBES if len(scores[probe]) > 1]
     return min((before - after for before, after in first if _is_lower(after, before)), default=0.0)
 
@@ -149,13 +153,13 @@ def _stays(before: float, after: float, limit: float) -> bool:
 
 
 def _mean_changes(rows: Iterable[list[float]], std: float) -> list[list[float]]:
-    """Return each number of errors with the mean change of the score in standard deviations."""
+    """Return [number of edits, mean change of the score in standard deviations] for each number of edits."""
     changes: dict[int, list[float]] = {}
     for baseline, *scores in rows:
-        for num_errors, score in enumerate(scores, 1):
+        for dose, score in enumerate(scores, 1):
             if math.isfinite(score - baseline) and std > 0:
-                changes.setdefault(num_errors, []).append((score - baseline) / std)
-    return [[num_errors, float(np.mean(values))] for num_errors, values in sorted(changes.items())]
+                changes.setdefault(dose, []).append((score - baseline) / std)
+    return [[dose, float(np.mean(values))] for dose, values in sorted(changes.items())]
 
 
 def _probe_result(
@@ -180,7 +184,7 @@ def _probe_result(
 
 
 def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
-    """Yield tables of scorers by probes, in percent: discrimination and robustness are the means over their probes."""
+    """Yield a table per kind of probe, in percent. Discrimination and robustness are the means over the probes."""
     scores = {(result["scorer"], result["probe"]): result["score"] for result in results}
     scorers = list(dict.fromkeys(result["scorer"] for result in results))
     tables = (

@@ -1,8 +1,8 @@
 """Cluster bootstrap of rank correlations and of the area under the ROC curve, for all resamples and scorers at once.
 
-Rows of a cluster (such as a study) are not independent, so clusters are resampled, not rows. A resample is represented
-by the number of times each cluster occurs in it; statistics are computed on rows weighted by these counts, so that a
-thousand resamples take a few matrix products.
+Rows of a cluster (such as a study) are not independent, so clusters are resampled, not rows. A resample is stored as
+the number of times each cluster occurs in it. Statistics are computed on rows weighted by these counts, so that a
+thousand resamples need only a few matrix products.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 class BootstrapCorrelations(NamedTuple):
-    """Correlations of S scorers with T targets in B resamples, (B, S, T) each; NaN if a side is constant."""
+    """(B, S, T) correlations of S scorers with T targets in B resamples; NaN if scores or targets are constant."""
 
     tau_b: Floats
     spearman: Floats
@@ -29,9 +29,9 @@ class BootstrapCorrelations(NamedTuple):
 
 
 def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[np.uint8]:
-    """Return how often each of G clusters occurs in each of B resamples with replacement, (B, G)."""
+    """Return the (B, G) number of times that each of G clusters occurs in each of B resamples with replacement."""
     rng, probabilities = np.random.default_rng(seed), np.full(n_clusters, 1 / max(1, n_clusters))
-    # One byte each, because B G is large. No count exceeds G, and for G > 255, a count over 255 has p < 1e-400.
+    # One byte per count saves memory. No count exceeds G; for G > 255, a count above 255 has a probability < 1e-400.
     counts = np.zeros((n_resamples, n_clusters), dtype=np.uint8)
     step = max(1, MAX_ARRAY_ELEMENTS // max(1, n_clusters))
     for start in range(0, n_resamples if n_clusters else 0, step):
@@ -41,12 +41,12 @@ def resample_clusters(n_clusters: int, n_resamples: int, seed: int) -> NDArray[n
 
 
 def counts_of_clusters(counts: NDArray[np.integer], clusters: Ints) -> NDArray[np.integer]:
-    """Select the columns of some clusters from (B, G) counts; a view if all are selected."""
+    """Return the columns of some clusters from (B, G) counts, without a copy if these are all clusters."""
     return counts if len(clusters) == counts.shape[1] else counts[:, clusters]
 
 
 def weighted_sums(values: Floats, weights: NDArray[np.generic]) -> Floats:
-    """Return (B,) sums of (G,) values under (G, B) weights, converting small integer weights in chunks.
+    """Return the (B,) sums of (G,) values with (G, B) weights; weights are converted to float64 in chunks.
 
     >>> weighted_sums(np.array([1.0, 10.0]), np.array([[2, 0], [0, 1]], dtype=np.uint8)).tolist()
     [2.0, 10.0]
@@ -59,9 +59,9 @@ def weighted_sums(values: Floats, weights: NDArray[np.generic]) -> Floats:
 
 
 def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
-    """Return percentiles 2.5 and 97.5 over resamples, (...) each of (B, ...).
+    """Return the percentiles 2.5 and 97.5 of (B, ...) samples over B, (...) each.
 
-    Resamples with an undefined statistic are left out; the result is NaN if all are undefined.
+    Undefined samples (NaN) are left out; the result is NaN if all are undefined.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
@@ -70,11 +70,11 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
 
 
 def ratio_interval(sums: Floats, sizes: Floats, resample_counts: NDArray[np.integer]) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of Σ sums / Σ sizes over clusters, such as a mean over rows.
+    """Return the 95 % bootstrap interval of Σ sums / Σ sizes over clusters, for example of a mean over rows.
 
     Args:
         sums: (G,) sum of each cluster.
-        sizes: (G,) rows of each cluster. Resamples without any row are left out.
+        sizes: (G,) number of rows of each cluster. Resamples without any row are left out.
         resample_counts: (B, G) number of times each cluster is in each resample.
 
     Returns:
@@ -92,13 +92,13 @@ def ratio_interval(sums: Floats, sizes: Floats, resample_counts: NDArray[np.inte
 
 
 def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> BootstrapCorrelations:
-    """Return τ-b, ρ and r of every x with every y in every resample, equal to scipy's on repeated rows.
+    """Return τ-b, ρ and r of every x with every y in every resample; they equal those of scipy on repeated rows.
 
     Args:
         x: (S, n) without NaN.
         y: (T, n) without NaN.
         cluster: (n,) cluster index, 0 to G - 1.
-        counts: (B, G) occurrences of each cluster in each resample.
+        counts: (B, G) number of times each cluster is in each resample.
 
     >>> x, y = np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 3, 2, 4]])
     >>> once = bootstrap_correlations(x, y, np.arange(4), np.ones((1, 4), dtype=np.int64))
@@ -120,7 +120,7 @@ def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[
 
 
 class _RankedVariable:
-    """A variable and its ties."""
+    """A variable with its unique values."""
 
     def __init__(self, values: Floats) -> None:
         self.values = values
@@ -137,14 +137,14 @@ class _RankedVariable:
         return ties
 
     def ranks(self, ties: Floats) -> Floats:
-        """Return (b, n) ranks in each resample, with mean ranks for ties."""
+        """Return the (b, n) ranks in each resample; ties get their mean rank."""
         ranks: Floats = (ties.cumsum(1) - (ties - 1) / 2)[:, self._unique_index]
         return ranks
 
 
 def _standardize(values: Floats, weights: Floats, ties: Floats) -> Floats:
-    """Return (b, n) values scaled so that the dot product of two variables is their correlation in each resample."""
-    with np.errstate(invalid="ignore", divide="ignore"):  # resamples without any of these rows
+    """Return (b, n) values, scaled so that the dot product of two variables is their correlation in each resample."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # for resamples without any of these rows
         mean = (weights * values).sum(1, keepdims=True) / weights.sum(1, keepdims=True)
         deviation = (values - mean) * np.sqrt(weights)
         norm = np.sqrt((deviation**2).sum(1, keepdims=True))
@@ -154,9 +154,9 @@ def _standardize(values: Floats, weights: Floats, ties: Floats) -> Floats:
 
 
 def bootstrap_tau(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> Floats:
-    """Return τ-b only, (B, S, T): (concordant - discordant) / √(pairs untied in x · pairs untied in y).
+    """Return the (B, S, T) values of τ-b: (concordant - discordant) / √(pairs untied in x · pairs untied in y).
 
-    For the arguments see `bootstrap_correlations`.
+    See `bootstrap_correlations` for the arguments.
     """
     weights = np.ascontiguousarray(counts.T)
     difference = np.empty((len(counts), len(x), len(y)))
@@ -173,14 +173,14 @@ def bootstrap_tau(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.intege
 def bootstrap_auc(x: Floats, has_error: NDArray[np.bool_], cluster: Ints, counts: NDArray[np.integer]) -> Floats:
     """Return the area under the ROC curve in every resample: P(x without an error > x with one), ties as one half.
 
-    With concordant pairs C and discordant pairs D of rows with and without an error, of which there are P:
-    (1 + (C - D) / P) / 2. NaN if a resample has no such pair.
+    This is (1 + (C - D) / P) / 2 with C concordant and D discordant pairs among the P pairs of a row with and a row
+    without an error; NaN if P is 0.
 
     Args:
         x: (n,) scores without NaN.
-        has_error: (n,).
+        has_error: (n,) True for rows with an error.
         cluster: (n,) cluster index, 0 to G - 1.
-        counts: (B, G) occurrences of each cluster in each resample.
+        counts: (B, G) number of times each cluster is in each resample.
 
     >>> x, has_error = np.array([3.0, 2, 2, 1]), np.array([False, False, True, True])
     >>> bootstrap_auc(x, has_error, np.arange(4), np.array([[1, 1, 1, 1], [1, 1, 0, 0]])).tolist()

@@ -1,4 +1,4 @@
-"""Paired tests: bootstrap intervals and sign-flip tests of the difference of two scorers on the same references."""
+"""Paired tests of two scorers on the same references: bootstrap intervals and sign-flip tests of their difference."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 _N_RESAMPLES = 10_000
 _CHUNK_SIZE = 1_000
-"""Resamples held in memory at once."""
+"""Number of sign vectors in memory at once."""
 
 
 class PairedDifference(NamedTuple):
-    """M differences over the same references, (M,) each.
+    """M differences over the same references, (M,) each; NaN without comparable pairs.
 
     Attributes:
-        difference: Difference of the fractions of concordant pairs; NaN without pairs.
-        low: Lower end of its 95 % interval.
-        high: Upper end of its 95 % interval.
+        difference: Difference of the fractions of concordant pairs.
+        low: Lower bound of the 95 % bootstrap interval.
+        high: Upper bound.
         p: Two-sided p-value of the sign-flip test.
     """
 
@@ -35,15 +35,15 @@ class PairedDifference(NamedTuple):
 
 
 def concordant_pairs(rewards: Floats, targets: Floats, group: NDArray[np.generic]) -> tuple[Floats, Floats]:
-    """Count concordant and comparable pairs per reference, without torch, see `metrics.count_concordant_pairs`.
+    """Count concordant and comparable pairs per reference; `metrics.functional.count_concordant_pairs` without torch.
 
     Args:
-        rewards: (n, M) rewards, the candidates of a reference adjacent.
+        rewards: (n, M) rewards; candidates of a reference are adjacent.
         targets: (n, M) target rewards.
         group: (n,) reference id.
 
     Returns:
-        (G, M) each, by ascending reference id.
+        (G, M) concordant pairs and (G, M) comparable pairs, by ascending reference id.
 
     >>> rewards, targets = np.array([[1.0], [2.0], [2.0]]), np.array([[1.0], [2.0], [3.0]])
     >>> concordant_pairs(rewards, targets, np.array(["a", "a", "a"]))
@@ -64,15 +64,15 @@ def concordant_pairs(rewards: Floats, targets: Floats, group: NDArray[np.generic
 def paired_differences(
     concordant: Floats, baseline_concordant: Floats, comparable: Floats, seed: int = 0
 ) -> PairedDifference:
-    """Compare the fractions of concordant pairs of two scorers, resampling references.
+    """Compare the fractions of concordant pairs of two scorers.
 
-    References are the unit of resampling, because the candidates of one reference are not independent. (Seeds would be
-    too few: three allow no p below 1/4.) With x_g = concordant_g - baseline_g, the difference is
-    Σ_g x_g / Σ_g comparable_g, its interval that of the percentile bootstrap, its test `sign_flip_test`.
+    References are resampled, because the candidates of one reference are not independent. (There are too few seeds to
+    resample them: with three seeds, p is at least 1/4.) With x_g = concordant_g - baseline_g, the difference is
+    Σ_g x_g / Σ_g comparable_g. The interval is that of the percentile bootstrap, the test is `sign_flip_test`.
 
     Args:
         concordant: (G, M) concordant pairs of each reference, averaged over runs.
-        baseline_concordant: (G, M) concordant pairs of the baseline scorer.
+        baseline_concordant: (G, M) concordant pairs of the baseline, averaged over runs.
         comparable: (G, M) pairs of each reference with different targets.
         seed: Seed of the resampling.
 
@@ -101,13 +101,13 @@ def paired_differences(
 def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = _N_RESAMPLES) -> Floats:
     """Return the two-sided p-value of Σ_g x_g under random signs: for equal scorers, x_g and -x_g are equally likely.
 
-    Uses all 2^G sign vectors if these are at most `n_resamples`, which makes p exact; otherwise random ones including
-    the observed one, so that p is never 0 (Phipson and Smyth 2010).
+    If there are at most `n_resamples` sign vectors (2^G), all of them are used and p is exact. Otherwise random ones
+    are used, together with the observed one, so that p is never 0 (Phipson and Smyth 2010).
 
     Args:
         differences: (G, M) x_g; each column is tested separately.
         seed: Seed of the random signs.
-        n_resamples: Number of sign vectors.
+        n_resamples: Maximum number of sign vectors.
 
     Returns:
         (M,) p-values.
@@ -117,7 +117,7 @@ def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = _N_RES
     """
     n_units = len(differences)
     observed = np.abs(differences.sum(0))
-    tolerance = 1e-9 * np.abs(differences).sum(0)  # sums in another order differ by rounding
+    tolerance = 1e-9 * np.abs(differences).sum(0)  # sums in a different order differ by rounding
     exact = 2**n_units <= n_resamples
     total = 2**n_units if exact else n_resamples - 1
     rng = np.random.default_rng(seed)
@@ -136,7 +136,9 @@ def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = _N_RES
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return Holm's step-down adjusted p-values (1979), which control the family-wise error rate; NaN stays NaN.
+    """Return p-values adjusted by Holm's step-down method (1979), which controls the family-wise error rate.
+
+    NaN stays NaN and does not count as a test.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

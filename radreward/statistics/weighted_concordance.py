@@ -1,4 +1,4 @@
-"""Sums of Kendall's pair signs for many cluster weights at once, without the matrix of all pairs."""
+"""Sums of Kendall's pair signs for many weightings of clusters at once, without a matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Ints = NDArray[np.int64]
 _Singles = NDArray[np.float32]
 
 MAX_ARRAY_ELEMENTS = 500_000
-"""Maximum size of one temporary array, which fits into the caches of a core."""
+"""Maximum size of a temporary array, chosen to fit into the caches of a core."""
 _MIN_BLOCK_ROWS = 256
-"""Minimum rows of a block; smaller matrix products take as long."""
+"""Minimum number of rows of a block; smaller matrix products are not faster."""
 _MAX_DENSE_ROWS = 2_000
-"""Maximum rows for which the matrix of all pairs is built."""
+"""Maximum number of rows for which the matrix of all pairs is built."""
 
 
 class ClusteredRows(NamedTuple):
-    """One side of the pairs."""
+    """Rows on one side of the pairs."""
 
     x: Floats
     """(n,)."""
@@ -35,23 +35,23 @@ class ClusteredRows(NamedTuple):
 
 
 class _ClusterBlock(NamedTuple):
-    """Pairs enumerated explicitly."""
+    """Pairs of rows that are enumerated, summed by cluster."""
 
     left: Ints
     """(g,) clusters."""
     right: Ints
     """(h,) clusters."""
     matrix: NDArray[np.generic]
-    """(g, h) products of signs, summed by cluster: 8-bit integers where they suffice, because there are many blocks."""
+    """(g, h) sums of products of signs, as 8-bit integers if possible, because there are many blocks."""
 
 
 class ConcordanceForm:
     """Quadratic form of the matrix M_cd = Σ sign(xᵢ - xⱼ) sign(yᵢ - yⱼ) over rows i of cluster c, j of cluster d.
 
-    wᵀMw is the weighted number of concordant minus discordant pairs, computed in about n^1.5 steps per w: x and y are
-    divided into blocks of neighboring values. Pairs within a block of x are enumerated, then those within a block of y
-    only; for all other pairs both signs are those of their blocks, so that the weight in each cell of the grid of
-    blocks suffices. A value with many ties is a block of its own.
+    wᵀMw is the weighted number of concordant minus discordant pairs. It takes about n^1.5 steps per w: x and y are
+    divided into blocks of neighboring values. Pairs in the same block of x are enumerated, then pairs in the same block
+    of y only. For all other pairs, both signs are those of their blocks, so only the total weight in each cell of the
+    grid of blocks is needed. A value with many ties has its own block.
 
     Args:
         left: Rows i.
@@ -91,10 +91,10 @@ class ConcordanceForm:
             self.row_sums += self._left.T @ self._signed_sums(self._right @ ones)[:, 0]
             self.column_sums += self._right.T @ self._signed_sums(self._left @ ones)[:, 0]
 
-    # BLAS may read beyond the end of small matrices and so set the flag; products of integers are never invalid.
+    # BLAS may read beyond the end of small matrices, which may set the flag; products of integers are never invalid.
     @np.errstate(invalid="ignore")
     def evaluate(self, weights: NDArray[np.generic]) -> Floats:
-        """Return (B,) wᵀMw for (G, B) weights, which must be small integers so that sums are exact."""
+        """Return the (B,) values of wᵀMw for (G, B) weights. Weights are small integers, so that sums are exact."""
         result = np.zeros(weights.shape[1])
         step = max(1, MAX_ARRAY_ELEMENTS // max(len(weights), int(np.prod(self._shape))))
         for start in range(0, len(result), step):
@@ -108,15 +108,15 @@ class ConcordanceForm:
         return result
 
     def _cells(self, x: Ints, y: Ints, cluster: Ints, n_clusters: int) -> sparse.csr_array:
-        """Return the (K L, G) number of rows of each cluster in each cell of the grid."""
-        from scipy import sparse  # imported here, so that commands without a bootstrap start fast
+        """Return the (K L, G) numbers of rows of each cluster in each cell of the grid."""
+        from scipy import sparse  # imported here so that commands without a bootstrap start fast
 
         size_x, size_y = self._shape
         ones = np.ones(len(cluster), dtype=np.float32)
         return sparse.csr_array((ones, (x * size_y + y, cluster)), shape=(size_x * size_y, n_clusters))
 
     def _signed_sums(self, cells: _Singles) -> _Singles:
-        """Return for each cell the sum over all cells times the product of signs, (K L, b) to (K L, b)."""
+        """Return for each cell the sum of all cells times the product of their signs; (K L, b) to (K L, b)."""
         signs_x, signs_y = (_sign_matrix(size) for size in self._shape)
         table = signs_x @ cells.reshape(len(signs_x), -1)
         sums: _Singles = (signs_y @ table.reshape(*self._shape, -1)).reshape(cells.shape)
@@ -124,7 +124,7 @@ class ConcordanceForm:
 
 
 def untied_pairs(values: Floats, cluster: Ints, weights: NDArray[np.generic]) -> Floats:
-    """Return the (B,) weight of ordered pairs of rows with different values, for (G, B) cluster weights.
+    """Return the (B,) total weight of ordered pairs of rows with different values, for (G, B) cluster weights.
 
     >>> untied_pairs(np.array([1.0, 1, 2]), np.arange(3), np.ones((3, 1))).tolist()
     [4.0]
@@ -149,7 +149,7 @@ def _sign_matrix(size: int) -> _Singles:
 
 
 def _assign_blocks(first: Floats, second: Floats, size: int) -> tuple[Ints, Ints]:
-    """Return the block index of each value: blocks of about `size` neighbors, equal values in one block.
+    """Return the block index of each value. A block has about `size` neighboring values; equal values share a block.
 
     >>> [block.tolist() for block in _assign_blocks(np.array([1.0, 2, 2, 2, 2]), np.array([3.0, 4, 5]), 2)]
     [[0, 1, 1, 1, 1], [2, 3, 3]]
@@ -169,7 +169,7 @@ def _block_pairs(
     right_block: Ints,
     done: tuple[Ints, Ints] | None = None,
 ) -> Iterator[_ClusterBlock]:
-    """Yield the pairs of rows in equal blocks of x, without those in equal blocks of `done`."""
+    """Yield the pairs of rows that are in the same block of x, without pairs that are in the same block of `done`."""
     orders = [np.lexsort((rows.cluster, block)) for rows, block in ((left, left_block), (right, right_block))]
     numbers = np.arange(2 + max(left_block.max(), right_block.max()))
     bounds = [
@@ -191,7 +191,7 @@ def _signs(rows: Floats, columns: Floats) -> NDArray[np.int8]:
 
 
 def _sum_by_cluster(matrix: NDArray[np.int8], rows: Ints, columns: Ints) -> _ClusterBlock:
-    """Sum a matrix by the clusters of its rows and columns, which are sorted."""
+    """Return the sums of a matrix by the clusters of its rows and columns, which are sorted by cluster."""
     sums = matrix.astype(np.float32)
     starts = [np.flatnonzero(np.r_[True, cluster[1:] != cluster[:-1]]) for cluster in (rows, columns)]
     for axis, start in enumerate(starts):

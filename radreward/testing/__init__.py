@@ -1,4 +1,4 @@
-"""Conformance suites for user-defined classes: subclass one in a test file and provide the object under test.
+"""Conformance suites for your own classes: subclass a suite in a test file and provide the object to test.
 
 For an objective:
 
@@ -7,10 +7,10 @@ For an objective:
     class TestMyLoss(ObjectiveConformance):
         objective = staticmethod(lambda: MyLoss(temperature=0.5))
 
-Others are `WeightingConformance` with `weighting`, `RolloutObjectiveConformance` with `objective`,
-`RewardFunctionConformance` with `reward`, `AdvantageScalingConformance` with `scaling` and `ScorerConformance` with
-`scorer`. pytest collects the inherited tests; each also runs on its own, `TestMyLoss().test_dtypes()`, and raises an
-AssertionError with the reason.
+The other suites are `WeightingConformance` with `weighting`, `RolloutObjectiveConformance` with `objective`,
+`RewardFunctionConformance` with `reward`, `AdvantageScalingConformance` with `scaling`, and `ScorerConformance` with
+`scorer`. pytest collects the inherited tests. A test can also be called directly, as in `TestMyLoss().test_dtypes()`;
+it raises an AssertionError with the reason if it fails.
 
 `hostile_report` and `hostile_reports` generate difficult texts for tests of your own classes.
 """

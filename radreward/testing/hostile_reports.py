@@ -1,4 +1,4 @@
-"""Hostile reports: texts from a generator that repeats itself, a broken export or an attacker."""
+"""Hostile reports: texts as a generator that repeats itself, a broken export or an attacker may produce them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 MAX_LENGTH = 1_000
-"""Default length of hostile reports in characters."""
+"""Default maximum length of hostile reports in characters."""
 
 REPORTS = (
     "Small left pleural effusion. No pneumothorax. The heart is mildly enlarged.",
@@ -23,13 +23,14 @@ _CLAUSES = (
     "small left lung ", "lung effusion ", "mild ", "left ", "not normal ", "possibly ", "heart is enlarged ", "is ",
     "no longer ", "with no mass, ", "No. ", "Dr. ", "A. ", "FINDINGS: ", "X: ", "and ", "no ", "resolved ", "a",
 )
-"""Clauses of reports; repeated, they have many cues, scopes, abbreviations or headings and few full stops."""
+"""Clauses of reports. If repeated, they form texts with many cues, scopes, abbreviations or headings but few full
+stops."""
 SIGNS = (
     "(", ")", "[", "]", "{", "((a) ", "<", ">", "|", "| ", '"', '""', '"a",', "'", "'s ", "`", "*", "#", "_", "\\",
     "-", "- ", "--", ", ", ",", "; ", ":", ".", "...", "/", "=", "+", "@", "%s", "{0}", "&amp;", "&lt;", "___",
     "XXXX ", "0", "1", "1.", "9 ", "1e999 ", "-3 ", "NaN ", "9" * 40, "2 . 5 cm ",
 )
-"""Brackets, quotes, punctuation, numbers and signs with a meaning in other formats."""
+"""Brackets, quotes, punctuation, numbers, and signs that have a meaning in other formats."""
 _CHARACTERS = (
     "\t", "\n", "\n\n", "\r\n", " \n", "  ", "\x00", "\x07", "\x1b[31m", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff",
     "\u200b", "\xad", "\u202e", "\u2066", "e\u0301", "\xe9", "\u0130", "\xdf", "\ufb01", "\uff25\uff46\uff46",
@@ -90,6 +91,6 @@ def hostile_reports(max_length: int = MAX_LENGTH) -> SearchStrategy[str]:
     Args:
         max_length: Maximum number of characters.
     """
-    from hypothesis import strategies  # tests of users need it only here
+    from hypothesis import strategies  # imported here, because only this function needs the optional dependency
 
     return strategies.randoms(use_true_random=False).map(lambda rng: hostile_report(rng, max_length))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from radreward.criteria.pairs import make_pairs
 from radreward.objectives import CriterionWeighting, Objective
-from radreward.testing.checks import require, require_close
+from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
 from radreward.types import FindingBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch
 
 _STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
@@ -24,10 +24,11 @@ def make_reward_batch(
     seed: int = 0,
     dtype: torch.dtype = torch.float32,
 ) -> RewardBatch:
-    """Return a batch of random outputs, of which the rewards require gradients, and random error counts from 0 to 2.
+    """Return a batch with random outputs and random error counts from 0 to 2; the rewards require gradients.
 
-    Two candidates of a group with different totals form a pair, the higher one accepted. The batch has the weights of
-    findings, and the evidence and located errors of three statements per report, for objectives that need them.
+    Two candidates of a group with different totals form a pair; the one with the higher total is accepted. For
+    objectives that need them, the batch also has finding weights, and evidence and located errors of three statements
+    per report.
 
     Args:
         num_groups: Number of references.
@@ -78,12 +79,7 @@ class ObjectiveConformance(ABC):
 
     def test_loss_is_a_finite_scalar(self) -> None:
         """The loss is a finite scalar; logs are finite detached scalars."""
-        output = self.objective()(self._batch())
-        require(output.loss.ndim == 0, f"the loss must be a scalar but has the shape {tuple(output.loss.shape)}")
-        require(bool(output.loss.isfinite()), "the loss must be finite")
-        for name, value in output.logs.items():
-            require(value.ndim == 0 and not value.requires_grad, f"log {name!r} must be a detached scalar")
-            require(bool(value.isfinite()), f"log {name!r} must be finite")
+        require_finite_loss(self.objective()(self._batch()))
 
     def test_large_outputs_stay_finite(self) -> None:
         """Outputs of ±1000 give finite losses and gradients."""
@@ -92,7 +88,7 @@ class ObjectiveConformance(ABC):
         require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "large outputs must stay finite")
 
     def test_gradients_finite_and_nonzero(self) -> None:
-        """The gradient of the outputs is finite and not zero."""
+        """The gradient of the loss with respect to the outputs is finite and not zero."""
         _, gradient = self._loss_and_gradient(self._batch())
         require(bool(gradient.isfinite().all()), "gradients must be finite")
         require(bool((gradient != 0).any()), "the gradient of the outputs must not be zero")
@@ -123,17 +119,17 @@ class ObjectiveConformance(ABC):
         require_close(renumbered_loss, loss, "the loss depends on the group indices")
 
     def test_dtypes(self) -> None:
-        """In float64, float32 and bfloat16, the loss has the dtype of the outputs and about the same value."""
+        """In float64, float32 and bfloat16, the loss has the dtype of the outputs and nearly the same value."""
         exact, _ = self._loss_and_gradient(self._batch())
         for dtype, tolerance in ((torch.float64, 1e-6), (torch.float32, 1e-4), (torch.bfloat16, 0.1)):
             batch = self._batch()
-            # The targets of a batch are float32 for outputs of any type.
+            # In training, targets are float32 for outputs of any dtype.
             float_targets = batch._replace(targets=batch.targets.float())
             loss, gradient = self._loss_and_gradient(float_targets, _outputs(batch).to(dtype))
             require(loss.dtype == dtype, f"outputs in {dtype} must give a loss in {dtype}, not {loss.dtype}")
             require(bool(gradient.isfinite().all()), f"gradients in {dtype} must be finite")
             deviation = float((loss.double() - exact).abs()) / max(1.0, abs(float(exact)))
-            require(deviation <= tolerance, f"the loss in {dtype} deviates by {deviation:.2g}, relative")
+            require(deviation <= tolerance, f"the loss in {dtype} has a relative deviation of {deviation:.2g}")
 
     def test_no_pairs_give_finite_loss(self) -> None:
         """A batch without pairs has finite loss and gradients."""
@@ -141,13 +137,13 @@ class ObjectiveConformance(ABC):
         require(bool(loss.isfinite()) and bool(gradient.isfinite().all()), "no pairs must give a finite loss")
 
     def test_empty_batch_gives_zero_loss(self) -> None:
-        """An empty batch has a loss of 0 that backpropagates zeros."""
+        """An empty batch has a loss of 0 with an empty gradient."""
         empty = _select(self._batch(), torch.zeros(0, dtype=torch.int64))
         output = self.objective()(empty)
         require(float(output.loss.detach()) == 0, "an empty batch must give a loss of 0")
         require(output.loss.requires_grad, "the loss of an empty batch must depend on the rewards")
         (gradient,) = torch.autograd.grad(output.loss, empty.rewards)
-        require(gradient.shape == empty.rewards.shape, "the loss of an empty batch must backpropagate zeros")
+        require(gradient.shape == empty.rewards.shape, "the loss of an empty batch must have an empty gradient")
         require(all(bool(value.isfinite()) for value in output.logs.values()), "logs must be finite for an empty batch")
 
     def test_inputs_not_modified(self) -> None:
@@ -176,11 +172,7 @@ class ObjectiveConformance(ABC):
         before = copy.deepcopy(objective.state_dict())
         first, second = objective(batch).loss, objective(batch).loss
         require(torch.equal(first, second), "the same batch gives a different loss the second time")
-        after = objective.state_dict()
-        require(
-            before.keys() == after.keys() and all(torch.equal(before[key], after[key]) for key in before),
-            "the state changed in evaluation mode",
-        )
+        require_equal_states(before, objective.state_dict(), "the state changed in evaluation mode")
 
     def test_gradient_step_lowers_loss(self) -> None:
         """A small step against the gradient lowers the loss."""
@@ -193,7 +185,7 @@ class ObjectiveConformance(ABC):
     def test_training_improves_order(self) -> None:
         """Gradient descent from reversed rewards increases the fraction of correctly ordered pairs.
 
-        An objective without an effect on the rewards must lower its loss.
+        An objective whose loss does not depend on the rewards must lower its loss instead.
         """
         batch = self._batch()
         outputs = _outputs(batch._replace(rewards=-0.2 * batch.targets))
@@ -218,7 +210,7 @@ class ObjectiveConformance(ABC):
         return make_reward_batch(num_criteria=self.num_criteria, seed=seed, dtype=torch.float64)
 
     def _loss_and_gradient(self, batch: RewardBatch, outputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the loss and its gradient by the (C, M) outputs, see `_outputs`; by default those of the batch."""
+        """Return the loss and its gradient with respect to the (C, M) outputs, by default `_outputs` of the batch."""
         outputs = (_outputs(batch) if outputs is None else outputs).detach().requires_grad_()
         loss = self.objective()(_with_outputs(batch, outputs)).loss
         require(loss.requires_grad, "the loss must depend on the outputs")
@@ -238,11 +230,11 @@ class WeightingConformance(ABC):
         """Return a new weighting; called by every test."""
 
     def test_weights_finite_and_nonnegative(self) -> None:
-        """Weights are (N,), finite, >= 0 and not all 0, before and after updates."""
+        """Weights have the shape (N,) and are finite, >= 0 and not all 0, before and after updates."""
         weighting = self.weighting()
         for seed in range(4):
             weights = weighting.weights(self.num_criteria)
-            require(weights.shape == (self.num_criteria,), f"weights must be (N,) but are {tuple(weights.shape)}")
+            require(weights.shape == (self.num_criteria,), f"weights must be (N,) but have {tuple(weights.shape)}")
             require(bool((weights.isfinite() & (weights >= 0)).all()), "weights must be finite and >= 0")
             require(bool((weights > 0).any()), "at least one weight must be above 0")
             weighting.update(*self._outcomes(seed))
@@ -252,7 +244,7 @@ class WeightingConformance(ABC):
         require(not self.weighting().weights(self.num_criteria).requires_grad, "weights must be detached")
 
     def test_mean_of_constant(self) -> None:
-        """The mean of equal values is that value in any dtype, so that weights do not change the scale of a loss."""
+        """The weighted mean of equal values is this value in every dtype, so weights do not scale the loss."""
         weighting = self.weighting()
         for seed in range(4):
             for dtype in (torch.float64, torch.float32, torch.bfloat16):
@@ -270,7 +262,7 @@ class WeightingConformance(ABC):
         require_close(weighting(values), torch.as_tensor(expected), "the mean is not the weighted mean")
 
     def test_update_without_outcomes(self) -> None:
-        """An update without outcomes, as from a batch without pairs, leaves finite weights."""
+        """Weights are finite after an update without outcomes, as a batch without pairs causes it."""
         weighting = self.weighting()
         empty = torch.zeros(0, self.num_criteria, dtype=torch.bool)
         for _ in range(3):
@@ -278,7 +270,7 @@ class WeightingConformance(ABC):
         require(bool(weighting.weights(self.num_criteria).isfinite().all()), "weights must stay finite")
 
     def test_state_dict_round_trip(self) -> None:
-        """A weighting continues identically after loading the state of another."""
+        """A weighting that loads the state of another one has the same weights from then on."""
         trained = self.weighting()
         for seed in range(3):
             trained.update(*self._outcomes(seed))
@@ -300,22 +292,22 @@ def _pair_accuracy(batch: RewardBatch) -> float:
     return float((total[batch.pairs[:, 0]] > total[batch.pairs[:, 1]]).double().mean())
 
 
-def _parts(batch: RewardBatch) -> tuple[FindingBatch, LocatedErrorBatch]:
+def _optional_parts(batch: RewardBatch) -> tuple[FindingBatch, LocatedErrorBatch]:
     if batch.findings is None or batch.located_errors is None:
         raise ValueError("Expected a batch with findings and located errors but got one without.")
     return batch.findings, batch.located_errors
 
 
 def _outputs(batch: RewardBatch) -> Tensor:
-    """Return all outputs of a model in one (C, M) tensor: rewards, weights of findings, evidence of both reports."""
-    findings, located = _parts(batch)
+    """Return all outputs of a model in one (C, M) tensor: rewards, finding weights, evidence of both reports."""
+    findings, located = _optional_parts(batch)
     evidence = (located.candidate.flatten(1), located.reference.flatten(1))
     return torch.cat([batch.rewards, findings.predicted, *evidence], 1)
 
 
 def _with_outputs(batch: RewardBatch, outputs: Tensor) -> RewardBatch:
-    """Return a batch with other outputs; evidence is never negative."""
-    findings, located = _parts(batch)
+    """Replace the outputs of a batch. Negative evidence becomes 0."""
+    findings, located = _optional_parts(batch)
     sizes = [batch.rewards.shape[1], 2, located.candidate[0:1].numel(), located.reference[0:1].numel()]
     if not len(outputs):
         sizes[2:] = [(outputs.shape[1] - sum(sizes[:2])) // 2] * 2
@@ -331,8 +323,8 @@ def _with_outputs(batch: RewardBatch, outputs: Tensor) -> RewardBatch:
 
 
 def _select(batch: RewardBatch, rows: Tensor) -> RewardBatch:
-    """Return the batch of some candidates, without pairs."""
-    findings, located = _parts(batch)
+    """Select candidates of a batch. The result has no pairs."""
+    findings, located = _optional_parts(batch)
     candidate, reference = located.targets.candidate[rows], located.targets.reference[rows]
     used = torch.unique(torch.cat([candidate.flatten(), reference.flatten()]))
     used = used[used >= 0]

@@ -10,14 +10,20 @@ import torch
 from torch import Tensor
 
 from radreward.objectives import AdvantageScaling, RewardFunction, RolloutObjective, Rollouts
-from radreward.testing.checks import require, require_close
+from radreward.testing.checks import (
+    require,
+    require_close,
+    require_equal_states,
+    require_finite_logs,
+    require_finite_loss,
+)
 from radreward.types import ParsedCompletions
 
 
 def make_completions(
     num_prompts: int = 3, group_size: int = 5, num_criteria: int = 6, seed: int = 0
 ) -> ParsedCompletions:
-    """Return random completions: error counts from 0 to 2, every seventh unparsable, with matching texts.
+    """Return random completions with error counts from 0 to 2 and matching texts; every seventh one is unparsable.
 
     Args:
         num_prompts: Number of prompts B.
@@ -48,14 +54,14 @@ def make_completions(
 def make_rollouts(
     num_prompts: int = 3, group_size: int = 5, max_tokens: int = 7, seed: int = 0, shift: float = 0.1
 ) -> Rollouts:
-    """Return random token log-probabilities; those of the current policy require gradients.
+    """Return rollouts with random log-probabilities; those of the current policy require gradients.
 
     Args:
         num_prompts: Number of prompts B.
         group_size: Number of completions per prompt G.
-        max_tokens: Maximum tokens of a completion T; lengths are random.
+        max_tokens: Maximum number of tokens of a completion T; lengths are random.
         seed: Seed of all values.
-        shift: Standard deviation of the differences between policies, in log-probability.
+        shift: Standard deviation of the differences between the log-probabilities of two policies.
     """
     generator = torch.Generator().manual_seed(seed)
     shape = (num_prompts, group_size, max_tokens)
@@ -79,7 +85,7 @@ class RolloutObjectiveConformance(ABC):
         """Return a new objective; called by every test."""
 
     def test_advantages_finite_and_detached(self) -> None:
-        """Advantages are (B, G), finite and without gradient; logs are finite detached scalars."""
+        """Advantages have the shape (B, G) and are finite and detached; logs are finite detached scalars."""
         completions = self._completions()
         estimate = self.objective().compute_advantages(completions)
         shape = completions.well_formed.shape
@@ -87,7 +93,7 @@ class RolloutObjectiveConformance(ABC):
         require(estimate.rewards.shape == shape, f"rewards must be (B, G), {tuple(shape)}")
         require(bool(estimate.advantages.isfinite().all()), "advantages must be finite")
         require(not estimate.advantages.requires_grad, "advantages must be detached")
-        _require_scalars(estimate.logs)
+        require_finite_logs(estimate.logs)
 
     def test_completion_order_irrelevant(self) -> None:
         """Permuted completions of a prompt have permuted advantages."""
@@ -105,13 +111,10 @@ class RolloutObjectiveConformance(ABC):
 
     def test_loss_is_a_finite_scalar(self) -> None:
         """The loss is a finite scalar; logs are finite detached scalars."""
-        output = self.objective()(make_rollouts())
-        require(output.loss.ndim == 0, f"the loss must be a scalar but has the shape {tuple(output.loss.shape)}")
-        require(bool(output.loss.isfinite()), "the loss must be finite")
-        _require_scalars(output.logs)
+        require_finite_loss(self.objective()(make_rollouts()))
 
     def test_gradient_follows_advantages(self) -> None:
-        """On the sampling policy, a gradient step raises completions of positive advantage and lowers the others."""
+        """At the sampling policy, a gradient step makes exactly the completions with positive advantage more likely."""
         rollouts = make_rollouts(shift=0.0)
         gradient = self._gradient(rollouts)
         direction = -(gradient * rollouts.mask).sum(-1).sign()
@@ -128,7 +131,7 @@ class RolloutObjectiveConformance(ABC):
         require(not gradient[~rollouts.mask].any(), "a gradient reaches the padding")
 
     def test_completion_without_tokens(self) -> None:
-        """A completion without tokens leaves gradients finite and has none."""
+        """With a completion without tokens, gradients are finite, and 0 for this completion."""
         rollouts = make_rollouts()
         mask = rollouts.mask.clone()
         mask[0, 0] = False
@@ -141,12 +144,10 @@ class RolloutObjectiveConformance(ABC):
         objective = self.objective().eval()
         before = copy.deepcopy(objective.state_dict())
         objective.compute_advantages(self._completions())
-        after = objective.state_dict()
-        unchanged = before.keys() == after.keys() and all(torch.equal(before[key], after[key]) for key in before)
-        require(unchanged, "the state changed in evaluation mode")
+        require_equal_states(before, objective.state_dict(), "the state changed in evaluation mode")
 
     def test_state_dict_round_trip(self) -> None:
-        """An objective continues identically after loading the state of another."""
+        """An objective that loads the state of another one computes the same advantages from then on."""
         trained, loaded = self.objective().train(), self.objective().train()
         for seed in range(3):
             trained.compute_advantages(self._completions(seed))
@@ -178,7 +179,7 @@ class RewardFunctionConformance(ABC):
         """Return a new reward function; called by every test."""
 
     def test_rewards_finite(self) -> None:
-        """Rewards are (B, G) or (B, G, N) and finite, also for unparsable completions."""
+        """Rewards have the shape (B, G) or (B, G, N) and are finite, also for unparsable completions."""
         completions = make_completions(num_criteria=self.num_criteria)
         rewards = self.reward()(completions)
         shape = tuple(completions.well_formed.shape)
@@ -214,7 +215,7 @@ class AdvantageScalingConformance(ABC):
         """Return a new scaling; called by every test."""
 
     def test_factors_finite_and_nonnegative(self) -> None:
-        """Factors are (B, G), finite and >= 0 for accuracies of 0, 0.5, 1 and NaN."""
+        """Factors have the shape (B, G) and are finite and >= 0 for accuracies of 0, 0.5, 1 and NaN."""
         completions = make_completions()
         for value in (0.0, 0.5, 1.0, torch.nan):
             accuracy = torch.full(completions.well_formed.shape, value)
@@ -230,12 +231,6 @@ class AdvantageScalingConformance(ABC):
         expected = self.scaling()(completions, accuracy)[:, order]
         permuted = self.scaling()(_reorder(completions, order), accuracy[:, order])
         require_close(permuted, expected, "factors depend on the order of the completions")
-
-
-def _require_scalars(logs: dict[str, Tensor]) -> None:
-    for name, value in logs.items():
-        require(value.ndim == 0 and not value.requires_grad, f"log {name!r} must be a detached scalar")
-        require(bool(value.isfinite()), f"log {name!r} must be finite")
 
 
 def _reorder(completions: ParsedCompletions, order: Tensor) -> ParsedCompletions:

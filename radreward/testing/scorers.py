@@ -26,22 +26,22 @@ CANDIDATES = (
     "Severe pulmonary edema. Large right pneumothorax.",
 )
 _FALSE_FINDINGS = ("Acute rib fracture.", "Large lung mass.", "Free air under the diaphragm.", "Hiatal hernia.")
-"""Findings of none of these reports."""
+"""Sentences with findings that are in none of the reports."""
 
 
 class ScorerConformance(ABC):
     """Tests for a `Scorer`; subclass it, define `scorer` and override the settings as needed."""
 
     references: tuple[str, ...] = REPORTS
-    """Reports with different content."""
+    """Three reports with different content."""
     candidates: tuple[str, ...] = CANDIDATES
-    """A good, a fair and a bad candidate for the references, in this order."""
+    """One candidate per reference: a good one, a fair one and a bad one, in this order."""
     false_findings: tuple[str, ...] = _FALSE_FINDINGS
-    """Sentences with findings of none of the references."""
+    """Sentences with findings that are in none of the references."""
     can_save: bool = True
-    """False if the scorer refuses to be saved, such as a function of your own."""
+    """False if the scorer cannot be saved, such as a function of your own."""
     tolerance: float = 1e-4
-    """Allowed difference of scores of the same pair between calls, as batching changes the rounding."""
+    """Allowed difference between the scores of a pair in two calls; other batches lead to other rounding."""
 
     @staticmethod
     @abstractmethod
@@ -49,7 +49,7 @@ class ScorerConformance(ABC):
         """Return a new scorer; called by every test."""
 
     def test_order_and_length_match_input(self) -> None:
-        """Permuted pairs have permuted scores, and every part of the result has one row per pair."""
+        """Permuted pairs have permuted scores, and every field of the result has one row per pair."""
         scorer = self._fitted()
         scores = scorer.score(self.references, self.candidates)
         reversed_scores = scorer.score(self.references[::-1], self.candidates[::-1])
@@ -62,10 +62,11 @@ class ScorerConformance(ABC):
         for values, names in ((scores.sub_scores, scorer.sub_names), (scores.error_counts, tags)):
             if values is not None:
                 shape = (len(self.references), len(names))
-                require(values.shape == shape, f"sub-scores must be {shape} but are {tuple(values.shape)}")
+                got = tuple(values.shape)
+                require(got == shape, f"sub-scores and error counts must have the shape {shape} but have {got}")
 
     def test_score_independent_of_other_pairs(self) -> None:
-        """The other pairs of a call do not change a score."""
+        """A score does not depend on the other pairs of the call."""
         scorer = self._fitted()
         together = scorer.score(self.references, self.candidates).total
         pairs = zip(self.references, self.candidates, strict=True)
@@ -73,7 +74,7 @@ class ScorerConformance(ABC):
         self._require_equal(separate, together, "a score must not depend on the other pairs of a call")
 
     def test_empty_reports_get_status(self) -> None:
-        """Empty reports have NaN and a status with the reason; other rows keep their scores."""
+        """Pairs with an empty report get NaN and a status with the reason; other pairs keep their scores."""
         reference, candidate = self.references[0], self.candidates[0]
         scorer = self._fitted()
         scores = scorer.score([reference, "", reference, reference], [candidate, candidate, " \n", candidate])
@@ -84,7 +85,7 @@ class ScorerConformance(ABC):
         self._require_equal(scores.total[[0, 3]], single.total.expand(2), "empty reports must not change other rows")
 
     def test_form_of_text_does_not_change_score(self) -> None:
-        """White space and Unicode forms do not change a score, unless the scorer sees texts as they are."""
+        """White space and Unicode forms do not change a score, unless `normalizes_text` is False."""
         scorer = self._fitted()
         scores = scorer.score(self.references, self.candidates)
         for space in ("  ", "\t", "\n", "\u00a0", " \u00ad"):
@@ -96,7 +97,7 @@ class ScorerConformance(ABC):
                 self._require_equal(changed.total, scores.total, f"scores must not depend on {space!r}")
 
     def test_hostile_reports_get_score_or_status(self) -> None:
-        """Hostile reports have a finite score or a status with the reason, whatever the order and the other pairs."""
+        """Hostile reports get a finite score or a status with the reason, in any order of the pairs."""
         rng, scorer = random.Random(0), self._fitted()
         pairs = [(hostile_report(rng, 300), hostile_report(rng, 300)) for _ in range(24)]
         pairs += [(self.references[0], candidate) for _, candidate in pairs]
@@ -115,7 +116,7 @@ class ScorerConformance(ABC):
         index = range(len(self.references))[::-1]
         references, candidates = pd.Series(self.references, index), pd.Series(self.candidates)
         self._require_equal(
-            scorer.score(references, candidates).total, expected, "pairs must be formed by position, not by an index"
+            scorer.score(references, candidates).total, expected, "pairs must be formed by position, not by index"
         )
         try:
             scorer.score(self.references[0], self.candidates[0])
@@ -134,7 +135,7 @@ class ScorerConformance(ABC):
         raise AssertionError("lists of different lengths must raise a ValueError")
 
     def test_identical_reports_score_highest(self) -> None:
-        """No candidate scores better than the reference itself, and the bad candidate scores worse."""
+        """No candidate scores better than the reference itself, and the bad candidate scores worse than it."""
         scorer = self._fitted()
         best = self._oriented(scorer, scorer.score(self.references, self.references))
         require(bool(best.isfinite().all()), "identical reports must have a score")
@@ -156,7 +157,7 @@ class ScorerConformance(ABC):
         )
 
     def test_scores_within_total_range(self) -> None:
-        """Scores are finite exactly if their status says so, and within `total_range`."""
+        """Scores are within `total_range`, and finite exactly if the status says so."""
         scorer = self._fitted()
         low, high = scorer.total_range
         minimum = -math.inf if low is None else low - self.tolerance
@@ -168,13 +169,14 @@ class ScorerConformance(ABC):
                 require(minimum <= total <= maximum, f"the score {total} is not within {scorer.total_range}")
 
     def test_quality_is_a_share_of_what_is_right(self) -> None:
-        """Quality is in [0, 1] where there is a score, 1 for identical reports, and follows its pairs.
+        """Each pair with a score has a quality in [0, 1]: 1 for identical reports, higher for good than bad candidates.
 
-        A good candidate has a higher one than a bad one. Without `has_quality`, there is none.
+        There is no quality if `has_quality` is False.
         """
         scorer = self._fitted()
         scores = scorer.score(self.references, self.candidates)
-        require((scores.quality is not None) == scorer.has_quality, "`has_quality` must say if there is a quality")
+        has_quality = scores.quality is not None
+        require(has_quality == scorer.has_quality, "`has_quality` must be True exactly if there is a quality")
         if scores.quality is None:
             return
         rows = scores.total.isfinite()
@@ -189,7 +191,7 @@ class ScorerConformance(ABC):
         require(good > bad, f"the good candidate has quality {good:.3f} and the bad one {bad:.3f}")
 
     def test_false_findings_do_not_raise_quality(self) -> None:
-        """A false finding that is appended to a candidate does not raise its quality."""
+        """Appending a false finding to a candidate does not raise its quality."""
         scorer = self._fitted()
         if not scorer.has_quality:
             return
@@ -201,14 +203,14 @@ class ScorerConformance(ABC):
                 require(not raised, f"{sentence!r} raised the quality from {before.tolist()} to {after.tolist()}")
 
     def test_equal_scorers_score_equally(self) -> None:
-        """Two scorers built the same way have equal fingerprints and scores."""
+        """Two scorers created in the same way have equal fingerprints and scores."""
         first, second = self._fitted(), self._fitted()
         require(first.fingerprint() == second.fingerprint(), "equal scorers must have equal fingerprints")
         totals = [scorer.score(self.references, self.candidates).total for scorer in (first, second)]
         self._require_equal(totals[1], totals[0], "equal scorers must give equal scores")
 
     def test_save_and_load_round_trip(self) -> None:
-        """`radreward.load` restores what `save_pretrained` wrote: the same fingerprint, settings and scores."""
+        """A scorer that was saved and loaded has the same fingerprint, settings and scores."""
         scorer = self._fitted()
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch, "saved")

@@ -106,7 +106,8 @@ def test_convert_of_a_missing_source_names_it(tmp_path: Path, capsys: pytest.Cap
     absent = tmp_path / "nothere"
     assert main(["convert", "--from=groups", f"--input={absent}", f"--output={tmp_path / 'a.jsonl'}"]) == 2
     assert (
-        capsys.readouterr().err == f"radreward: {absent}: Expected a published file or folder but it does not exist.\n"
+        capsys.readouterr().err
+        == f"radreward: {absent}: Expected an existing file or folder but there is none at this path.\n"
     )
 
 

@@ -1,8 +1,7 @@
 """Converters on small files in the published layouts; all texts are synthetic."""
 
-import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -22,16 +21,9 @@ from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 from radreward.systems.sentence_eval.judgement import SentenceScore
 from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from tests.meta_evaluation.written_rows import write_rows
 
 Rows = list[dict[str, Any]]
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, counts: None) -> Path:
@@ -54,8 +46,8 @@ def rexval(folder: Path, change: Callable[[Rows, Rows], Any] = lambda reports, c
         )
     ]
     change(reports, counts)
-    write(folder / REPORTS_FILE, reports)
-    write(folder / COUNTS_FILE, counts)
+    write_rows(folder / REPORTS_FILE, reports)
+    write_rows(folder / COUNTS_FILE, counts)
     return folder
 
 
@@ -110,12 +102,12 @@ def test_convert_rexval_missing_file_is_rejected(tmp_path: Path) -> None:
 
 def test_rate_eval_sentences_paragraphs_and_triads(tmp_path: Path) -> None:
     rows = [{"gt_report": "a", "similar_report": text, "Score": 0.25} for text in "xy"]
-    path = write(tmp_path / "task.csv", rows)
+    path = write_rows(tmp_path / "task.csv", rows)
     assert [row.ratings for row in CONVERTERS["rate-eval-sentences"](path)] == [{MEAN_RATER: 0.75}] * 2
     paragraphs = list(CONVERTERS["rate-eval-paragraphs"](path))
     assert [row.ratings for row in paragraphs] == [{MEAN_RATER: 0.25}] * 2
     assert [(row.id, row.group) for row in paragraphs] == [("1", "1"), ("2", "1")]
-    triads = write(tmp_path / "triads.csv", [{"original": "a", "rewrite": "b", "opposite": "c"}])
+    triads = write_rows(tmp_path / "triads.csv", [{"original": "a", "rewrite": "b", "opposite": "c"}])
     assert convert("rate-eval-triads", triads, tmp_path / "b.jsonl") == "1 preferences of 1 cases"
     [entry] = read_preferences(tmp_path / "b.jsonl")
     assert (entry.id, entry.reference, entry.candidate_a, entry.candidate_b) == ("1", "a", "b", "c")
@@ -124,10 +116,10 @@ def test_rate_eval_sentences_paragraphs_and_triads(tmp_path: Path) -> None:
 
 def test_rate_eval_sentences_with_possible_errors_are_normalized(tmp_path: Path) -> None:
     row = {"gt_report": "a b", "similar_report": "a", "Score": 1, "possible": 3}
-    [pair] = CONVERTERS["rate-eval-sentences"](write(tmp_path / "a.csv", [row]))
+    [pair] = CONVERTERS["rate-eval-sentences"](write_rows(tmp_path / "a.csv", [row]))
     assert pair.ratings[MEAN_RATER] == pytest.approx(2 / 3)
     with pytest.raises(InputError, match="row 1: field 'possible': Expected a number from 1 to 1000 but got '0'"):
-        list(CONVERTERS["rate-eval-sentences"](write(tmp_path / "b.csv", [row | {"possible": 0}])))
+        list(CONVERTERS["rate-eval-sentences"](write_rows(tmp_path / "b.csv", [row | {"possible": 0}])))
 
 
 @pytest.mark.parametrize(
@@ -141,11 +133,11 @@ def test_rate_eval_sentences_with_possible_errors_are_normalized(tmp_path: Path)
 def test_rate_eval_invalid_row_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
     row: dict[str, Any] = {"gt_report": "a", "similar_report": "b", "Score": 1}
     with pytest.raises(InputError, match=f"row 1: {message}"):
-        list(CONVERTERS["rate-eval-paragraphs"](write(tmp_path / "a.csv", [row | change])))
+        list(CONVERTERS["rate-eval-paragraphs"](write_rows(tmp_path / "a.csv", [row | change])))
 
 
 def test_rate_eval_missing_columns_and_rows_are_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
+    path = write_rows(tmp_path / "a.csv", [{"gt_report": "a", "similar_report": "b"}])
     for task, column in (("sentences", "Score"), ("paragraphs", "Score"), ("triads", "original")):
         with pytest.raises(InputError, match=rf"a\.csv, row 1: field '{column}': [Ee]xpected a column of this name"):
             list(CONVERTERS[f"rate-eval-{task}"](path))
@@ -167,16 +159,16 @@ ITEMS = {
 
 def test_convert_rad100_total_is_the_rating(tmp_path: Path) -> None:
     rows = [{"reference": "a", "candidate": "b", **ITEMS}, {"reference": "a", "candidate": "c", **ITEMS, "grammar": 0}]
-    convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
+    convert("rad100", write_rows(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
     pairs = read_rated_pairs(tmp_path / "a.jsonl")
     assert [row.ratings[MEAN_RATER] for row in pairs.rows] == [55, 60]
     assert [row.group for row in pairs.rows] == ["1", "1"]
     assert pairs.criteria == tuple(ITEMS)
     rows[1]["grammar"] = 2
     with pytest.raises(InputError, match="row 2: field 'grammar': Expected a number from 0 to 1 but got '2'"):
-        convert("rad100", write(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
+        convert("rad100", write_rows(tmp_path / "rad.csv", rows), tmp_path / "a.jsonl")
     with pytest.raises(InputError, match="row 1: field 'impression_consistency': Expected a column of this name"):
-        convert("rad100", write(tmp_path / "b.csv", [{"reference": "a", "candidate": "b"}]), tmp_path / "a.jsonl")
+        convert("rad100", write_rows(tmp_path / "b.csv", [{"reference": "a", "candidate": "b"}]), tmp_path / "a.jsonl")
 
 
 def sentences() -> Rows:
@@ -192,7 +184,7 @@ def sentences() -> Rows:
 
 
 def test_convert_sentence_eval_joins_sentences(tmp_path: Path) -> None:
-    convert("sentence-eval", write(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
+    convert("sentence-eval", write_rows(tmp_path / "a.csv", sentences()), tmp_path / "a.jsonl")
     first, second = read_rated_pairs(tmp_path / "a.jsonl").rows
     assert (first.reference, first.candidate, first.ratings) == (
         "Lungs clear.",
@@ -205,7 +197,7 @@ def test_convert_sentence_eval_joins_sentences(tmp_path: Path) -> None:
 def test_convert_sentences_keeps_scores_and_matches_of_every_rater(tmp_path: Path) -> None:
     rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
     rows[-1]["Sentence Score"] = ""
-    message = convert("sentences", [write(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
+    message = convert("sentences", [write_rows(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
     assert message == "sentence scores of 2 cases by 2 raters"
     first, second, third, fourth = read_judged_pairs(tmp_path / "a.jsonl")
     assert [(pair.id, pair.rater) for pair in (first, second, third, fourth)] == [
@@ -238,13 +230,13 @@ def test_convert_sentences_invalid_score_is_named(
     rows = sentences()
     rows[row].update(change)
     with pytest.raises(InputError, match=message):
-        convert("sentences", [write(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
+        convert("sentences", [write_rows(tmp_path / "a.csv", rows)], tmp_path / "a.jsonl")
 
 
 def test_sentence_eval_several_raters_are_kept(tmp_path: Path) -> None:
     rows = [row | {"Rater": rater} for rater in "xy" for row in sentences()]
     rows[-2]["Overall Score"] = 1
-    first, second = CONVERTERS["sentence-eval"](write(tmp_path / "a.csv", rows))
+    first, second = CONVERTERS["sentence-eval"](write_rows(tmp_path / "a.csv", rows))
     assert (first.ratings, second.ratings) == ({"x": 3.5, "y": 3.5}, {"x": 0, "y": 1})
 
 
@@ -260,20 +252,20 @@ def test_convert_sentence_eval_invalid_case_is_named(tmp_path: Path, change: dic
     rows = sentences()
     rows[2].update(change)
     with pytest.raises(InputError, match=message):
-        convert("sentence-eval", write(tmp_path / "a.csv", rows), tmp_path / "a.jsonl")
+        convert("sentence-eval", write_rows(tmp_path / "a.csv", rows), tmp_path / "a.jsonl")
 
 
 def test_green_preferences_disagreeing_experts_prefer_neither(tmp_path: Path) -> None:
     row = {"id": "p", "reference": "r", "candidate1": "x", "candidate2": "y", "preference": 2, "confidence": 8}
     rows = [row, row | {"confidence": 6}, row | {"id": "q"}, row | {"id": "q", "preference": "candidate1"}]
-    agreed, differ = CONVERTERS["green-preferences"](write(tmp_path / "a.csv", rows))
+    agreed, differ = CONVERTERS["green-preferences"](write_rows(tmp_path / "a.csv", rows))
     assert (agreed.id, agreed.reference, agreed.candidate_a, agreed.candidate_b) == ("p", "r", "x", "y")
     assert (agreed.preferred, agreed.group, agreed.confidence) == ("b", "r", 7)
     assert differ.preferred == "neither"  # the experts disagree
     with pytest.raises(InputError, match="row 1: field 'preference': Expected 1 or 2, or 0 for neither, but got '3'"):
-        list(CONVERTERS["green-preferences"](write(tmp_path / "b.csv", [row | {"preference": 3}])))
+        list(CONVERTERS["green-preferences"](write_rows(tmp_path / "b.csv", [row | {"preference": 3}])))
     with pytest.raises(InputError, match="row 2: field 'id': Expected the texts of 'p' as in its first row"):
-        list(CONVERTERS["green-preferences"](write(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
+        list(CONVERTERS["green-preferences"](write_rows(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
 
 
 def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
@@ -283,12 +275,11 @@ def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
     }
     by_significance = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
     row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": by_criterion, "y": by_significance}}
-    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
-    convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    convert("nested", write_rows(tmp_path / "a.jsonl", [row]), tmp_path / "b.jsonl")
     [pair] = read_rated_pairs(tmp_path / "b.jsonl").rows
     assert pair.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
     assert pair.significant_errors == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
-    (plain,) = CONVERTERS["nested"](write(tmp_path / "a.csv", [row | {"raters": json.dumps({"x": {"omission": 2}})}]))
+    (plain,) = CONVERTERS["nested"](write_rows(tmp_path / "a.csv", [row | {"raters": {"x": {"omission": 2}}}]))
     assert (plain.errors, plain.significant_errors, plain.group) == ({"x": {"omission": 2}}, {}, "a")
 
 
@@ -308,9 +299,8 @@ def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
 )
 def test_convert_nested_counts_invalid_row_is_named(tmp_path: Path, raters: Any, message: str) -> None:
     row = {"id": "a", "reference": "r", "candidate": "c", "raters": raters}
-    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(InputError, match=f"row 1: {message}"):
-        convert("nested", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+        convert("nested", write_rows(tmp_path / "a.jsonl", [row]), tmp_path / "b.jsonl")
 
 
 def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

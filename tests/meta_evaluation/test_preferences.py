@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from radreward.meta_evaluation.preferences import (
     read_preferences,
     write_preferences,
 )
+from tests.meta_evaluation.written_rows import write_rows
 
 ROW: dict[str, Any] = {
     "id": "a",
@@ -20,11 +20,6 @@ ROW: dict[str, Any] = {
     "candidate_b": "Effusion.",
     "preferred": "a",
 }
-
-
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def preference(name: str, preferred: Any, confidence: float | None = None, group: str | None = None) -> Preference:
@@ -56,7 +51,7 @@ def test_read_preferences_returns_what_was_written(tmp_path: Path, name: str) ->
     ],
 )
 def test_read_preferences_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    path = write(tmp_path / "a.jsonl", ROW | {"id": "z"}, ROW | change)
+    path = write_rows(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
     with pytest.raises(InputError, match=rf"a\.jsonl, row 2: {message}\.$"):
         read_preferences(path)
 

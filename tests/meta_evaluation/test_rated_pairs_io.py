@@ -1,8 +1,5 @@
-import csv
-import json
 import math
 import tracemalloc
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +10,9 @@ from hypothesis import strategies as st
 from radreward.errors import InputError
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, RatedPairs
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs, write_rated_pairs
+from tests.meta_evaluation.written_rows import write_rows
 
 ROW: dict[str, Any] = {"id": "a", "reference": "Clear lungs.", "candidate": "Left effusion."}
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    if path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            cells = [
-                {key: json.dumps(value) if isinstance(value, dict | list) else value for key, value in row.items()}
-                for row in rows
-            ]
-            writer.writerows(cells)
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
@@ -46,7 +29,7 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 def test_read_rated_pairs_every_form_of_ratings_and_errors(
     tmp_path: Path, name: str, fields_: dict[str, Any], ratings: dict[str, float], errors: dict[str, Any]
 ) -> None:
-    [row] = read_rated_pairs(write(tmp_path / name, [ROW | fields_])).rows
+    [row] = read_rated_pairs(write_rows(tmp_path / name, [ROW | fields_])).rows
     assert (row.ratings, row.errors, row.group) == (ratings, errors, "a")
 
 
@@ -73,7 +56,7 @@ def test_read_rated_pairs_returns_what_was_written(tmp_path: Path, name: str) ->
 
 def test_read_rated_pairs_missing_ratings_are_nan_and_noted(tmp_path: Path) -> None:
     rows = [ROW | {"rating": [None, 2]}, ROW | {"id": "b", "rating": [math.nan, 3]}, ROW | {"id": "c"}]
-    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", rows))
+    pairs = read_rated_pairs(write_rows(tmp_path / "a.jsonl", rows))
     [target] = pairs.targets
     assert target.values[:2].tolist() == [2, 3]
     assert math.isnan(target.values[2])
@@ -86,7 +69,9 @@ def test_read_rated_pairs_missing_ratings_are_nan_and_noted(tmp_path: Path) -> N
 def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
     errors = {"x": {"omission": 1, "addition": 2}, "y": {"omission": 0, "addition": 1}}
     significant = {"x": {"omission": 1, "addition": 0}, "y": {"omission": 0, "addition": 0}}
-    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}]))
+    pairs = read_rated_pairs(
+        write_rows(tmp_path / "a.jsonl", [ROW | {"errors": errors, "errors_significant": significant}])
+    )
     targets = {target.name: (target.values.tolist(), target.higher_is_better) for target in pairs.targets}
     assert targets == {
         "errors": ([2.0], False),
@@ -120,7 +105,7 @@ def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
     ],
 )
 def test_read_rated_pairs_invalid_row_is_named(tmp_path: Path, change: dict[str, Any], message: str | None) -> None:
-    path = write(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
+    path = write_rows(tmp_path / "a.jsonl", [ROW | {"id": "z"}, ROW | change])
     if message is None:
         assert read_rated_pairs(path).rows[1].ratings == {MEAN_RATER: 1.0}
     else:
@@ -131,7 +116,7 @@ def test_read_rated_pairs_invalid_row_is_named(tmp_path: Path, change: dict[str,
 def test_read_rated_pairs_many_invalid_rows_lists_the_first_five(tmp_path: Path) -> None:
     rows = [ROW | {"id": str(number), "rating": "x" if number % 2 else 1} for number in range(20)]
     with pytest.raises(InputError) as raised:
-        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write_rows(tmp_path / "a.jsonl", rows))
     assert str(raised.value).count("row ") == 5
     assert "row 2: " in str(raised.value)
     assert str(raised.value).endswith("; and 5 more.")
@@ -142,10 +127,10 @@ def test_read_rated_pairs_different_criteria_are_rejected(tmp_path: Path) -> Non
     with pytest.raises(
         InputError, match="row 2: field 'errors': Expected a count of 'b', as in the rows before; write 0"
     ):
-        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write_rows(tmp_path / "a.jsonl", rows))
     rows[1]["errors"] = {"a": 1, "b": 0, "c": 0}
     with pytest.raises(InputError, match="row 2: field 'errors': Expected no count of 'c'"):
-        read_rated_pairs(write(tmp_path / "a.jsonl", rows))
+        read_rated_pairs(write_rows(tmp_path / "a.jsonl", rows))
 
 
 def test_read_rated_pairs_missing_rows_or_columns_are_rejected(tmp_path: Path) -> None:
@@ -153,21 +138,21 @@ def test_read_rated_pairs_missing_rows_or_columns_are_rejected(tmp_path: Path) -
     with pytest.raises(InputError, match="Expected at least one row"):
         read_rated_pairs(tmp_path / "a.jsonl")
     with pytest.raises(InputError, match="row 1: field 'candidate': Expected a column of this name"):
-        read_rated_pairs(write(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
+        read_rated_pairs(write_rows(tmp_path / "b.jsonl", [{"id": "a", "reference": "x"}]))
 
 
 def notes(tmp_path: Path, *changes: dict[str, Any]) -> str:
     rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
-    pairs = read_rated_pairs(write(tmp_path / "a.jsonl", rows))
+    pairs = read_rated_pairs(write_rows(tmp_path / "a.jsonl", rows))
     return "; ".join([*pairs.notes, *(note for target in pairs.targets for note in target.notes)])
 
 
 def test_read_rated_pairs_duplicate_id_is_noted_and_both_rows_are_used(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", [ROW | {"rating": 1}, ROW | {"rating": 2}])
+    path = write_rows(tmp_path / "a.jsonl", [ROW | {"rating": 1}, ROW | {"rating": 2}])
     pairs = read_rated_pairs(path)
     assert [row.id for row in pairs.rows] == ["a", "a#2"]
     assert pairs.notes[0] == "id 'a' is in row 1 and in row 2; both are used"
-    many = read_rated_pairs(write(tmp_path / "b.jsonl", [ROW] * 9))
+    many = read_rated_pairs(write_rows(tmp_path / "b.jsonl", [ROW] * 9))
     assert "3 more ids are duplicates" in many.notes
 
 
@@ -213,7 +198,7 @@ def test_read_rated_pairs_any_file_is_read_or_rejected(
 ) -> None:
     rows = [ROW | {"id": str(number)} | change for number, change in enumerate(changes)]
     try:
-        pairs = read_rated_pairs(write(tmp_path_factory.mktemp("rated") / "a.jsonl", rows))
+        pairs = read_rated_pairs(write_rows(tmp_path_factory.mktemp("rated") / "a.jsonl", rows))
     except InputError:
         return
     assert len(pairs) == len(rows)

@@ -1,4 +1,4 @@
-"""Converters of published ratings, read from the user's own copy, to rated pairs or preferences."""
+"""Convert published ratings, read from your own copy, to rated pairs or preferences."""
 
 from radreward.meta_evaluation.converters.convert import CONVERTERS, JOINING_CONVERTERS, convert
 

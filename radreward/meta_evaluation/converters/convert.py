@@ -1,4 +1,4 @@
-"""Conversion of a file in a published layout to rated pairs or preferences."""
+"""Convert files in a published layout to rated pairs, preferences or sentence scores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ JOINING_CONVERTERS: dict[str, Callable[[Sequence[Path]], Iterable[Any]]] = {
     "rate": read_ratings,
     "label-studio": read_label_studio,
 }
-"""Name of each layout of one or more files → its reader."""
+"""Name of each layout of one or more files, such as one per rater → its reader."""
 
 
 def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
@@ -55,14 +55,14 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
         A summary such as "8 rated pairs of 2 cases".
 
     Raises:
-        InputError: If a source cannot be read, there are several for a layout of one, counts are too large or of
-            different criteria, or the output cannot be written; names file, row and field.
+        InputError: If a source cannot be read, the layout has one source but several are given, counts are too large,
+            criteria differ between rows, or the output cannot be written. The message names file, row and field.
     """
     table_suffix(output)
     sources = [source] if isinstance(source, Path) else source
     for path in sources:
         if not path.exists() and not str(path).startswith("hf:"):
-            raise InputError(f"{path}: Expected a published file or folder but it does not exist.")
+            raise InputError(f"{path}: Expected an existing file or folder but there is none at this path.")
     if layout in JOINING_CONVERTERS:
         rows = list(JOINING_CONVERTERS[layout](sources))
     elif len(sources) > 1:
@@ -85,7 +85,7 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
 
 
 def _refused_counts(pairs: Sequence[RatedPair]) -> list[str]:
-    """Return errors of the counts that `read_rated_pairs` refuses; sums may be too large where no summand is."""
+    """Return one message per count that `read_rated_pairs` refuses. Sums may be too large even if no summand is."""
     errors = [
         f"pair {pair.id!r}: Expected at most {MAX_COUNT:,} errors of {tag!r} by rater {rater!r} but got {count:,g}"
         for pair in pairs

@@ -28,9 +28,9 @@ class _Vote(NamedTuple):
 
 
 def read_green_preferences(source: Path) -> Iterator[Preference]:
-    """Yield a preference per case; if experts disagree, neither candidate is preferred, as in the paper.
+    """Yield one preference per case. If experts disagree, neither candidate is preferred, as in the paper.
 
-    Rows have `reference`, `candidate1`, `candidate2`, `preference` (1 or 2, or 0 for neither), `confidence` (1 to 10)
+    Rows have `reference`, `candidate1`, `candidate2`, `preference` (1, 2, or 0 for neither), `confidence` (1 to 10)
     and, if several experts judge a case, `id`. The confidence is the mean over experts.
 
     Args:

@@ -1,4 +1,4 @@
-"""Ratings from Label Studio, exported as JSON from a project of the tasks that `radreward rate` writes."""
+"""Ratings from Label Studio: the JSON export of a project with tasks written by `radreward rate`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from radreward.meta_evaluation.converters.ratings import (
 from radreward.meta_evaluation.rated_pairs import RatedPair
 
 INSIGNIFICANT = "insignificant"
-"""Choice of an error that does not matter for care; without it, an error is significant."""
+"""Choice that marks an error as clinically insignificant; without it, an error is significant."""
 
 
 def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield every task with the ratings and errors of all annotators; skipped annotations have no value.
+    """Yield a pair per task with the ratings and errors of all annotators; skipped annotations are ignored.
 
     Args:
         sources: Files exported as JSON.
 
     Raises:
-        InputError: If a file is no such export, a rating or criterion is unknown, or an annotator
-            judged a task twice; names file and task.
+        InputError: If a file is no such export, a rating or criterion is unknown, or an annotator judged a task twice.
+            The message names file and task.
     """
     cases: dict[str, RatingCase] = {}
     criteria: list[str] = []
@@ -38,7 +38,7 @@ def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
     for path in sources:
         tasks = read_json(path)
         if not isinstance(tasks, list) or not tasks:
-            raise InputError(f"{path}: Expected a list of tasks but found none. Export the project as JSON.")
+            raise InputError(f"{path}: Expected a list of tasks but got none. Export the project as JSON.")
         for number, task in enumerate(tasks, 1):
             try:
                 case, tags = _parse_task(task)
@@ -57,14 +57,12 @@ def _parse_task(task: Any) -> tuple[RatingCase, list[str]]:
     data = task.get("data") if isinstance(task, Mapping) else None
     criteria = data.get("criteria") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(criteria, list) or "annotations" not in task:
-        raise RowError(
-            "Expected a task of `radreward rate` with annotations but found none; export the project as JSON"
-        )
+        raise RowError("Expected a task of `radreward rate` with annotations but got none; export the project as JSON")
     return parse_case(data), [str(tag) for tag in criteria]
 
 
 def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[tuple[str, CaseRating]]:
-    """Yield annotator and rating of each annotation; labels and choices of one region share an id."""
+    """Yield the annotator and the rating of each annotation. The label and the choice of one error share an id."""
     for annotation in _mappings(task, "annotations"):
         if annotation.get("was_cancelled"):
             continue

@@ -20,10 +20,10 @@ _LEVELS = ("significant", "insignificant")
 
 
 def read_nested_counts(source: Path) -> Iterator[RatedPair]:
-    """Return a pair per row with `id`, `reference`, `candidate`, `raters` and optionally `group` and `system`.
+    """Return one pair per row with `id`, `reference`, `candidate`, `raters` and optionally `group` and `system`.
 
-    `raters` maps rater → criterion → count, or rater → criterion → `significant` and `insignificant` counts; the two
-    levels may also enclose the criteria.
+    `raters` maps rater → criterion → count, rater → criterion → significance → count, or rater → significance →
+    criterion → count. Significance is `significant` or `insignificant`.
 
     Args:
         source: JSONL, or CSV or Parquet with `raters` as JSON.

@@ -1,4 +1,4 @@
-"""Report groups in the package's own format, with known errors, as rated pairs."""
+"""Report groups with known errors, in the package's own format, as rated pairs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from radreward.meta_evaluation.scorer_runner import INSIGNIFICANT_PREFIX, SIGNIF
 
 
 def read_own_groups(source: Path) -> Iterator[RatedPair]:
-    """Yield a pair per candidate with its errors.
+    """Yield one pair per candidate with its errors.
 
-    Significant and insignificant errors that are counted separately are summed; the significant ones are kept too.
+    If significant and insignificant errors are counted separately, the errors are their sum, and the significant ones
+    are also kept.
 
     Args:
         source: A file of groups, or the output folder of `radreward synthesize`. Pairs are synthetic if the data card
-            beside the groups says so.
+            next to the file is labelled SYNTHETIC.
 
     Raises:
         InputError: If a row is invalid.

@@ -1,4 +1,4 @@
-"""Rad-100 (ER²Score, section 4.1): seven binary errors per candidate, and the total score they give."""
+"""Rad-100 (ER²Score, section 4.1): seven binary errors per candidate, and the total score computed from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, group_b
 
 
 def read_rad100(source: Path) -> Iterator[RatedPair]:
-    """Return a pair per row, rated by its total score: 100 minus the weights of its errors.
+    """Return one pair per row. Its rating is the total score, which is 100 minus the weights of its errors.
 
-    Rows have `reference`, `candidate`, the criteria of `mrscore` by their tags (1 for an error, 0 for none) and
-    optionally `id` and `system`.
+    Rows have `reference`, `candidate`, one column per criterion of `mrscore`, named by its tag (1 for an error, 0 for
+    none), and optionally `id` and `system`.
 
     Args:
         source: JSONL, CSV or Parquet.

@@ -1,4 +1,4 @@
-"""RadJudge (CRIMSON, 2026): tests of the order of candidates, each with one expected ranking."""
+"""RadJudge (CRIMSON, 2026): tests that expect candidates in a given order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RELATIONS: dict[str, PreferredCandidate] = {">": "a", "<": "b", "=": "equal"}
 
 
 def read_radjudge(source: Path) -> Iterator[Preference]:
-    """Yield one preference per relation, such as C1 > C2 or C1 = C2; those of one test share its id as `group`.
+    """Yield one preference per relation, such as C1 > C2 or C1 = C2. The `group` is the id of the test.
 
     The file is parsed as a Python literal and never executed.
 
@@ -26,7 +26,7 @@ def read_radjudge(source: Path) -> Iterator[Preference]:
         source: The Python file that assigns the tests to `RANKING_TESTS`.
 
     Raises:
-        InputError: If the file has no such literal, or a test is invalid; names the test and the field.
+        InputError: If the file has no such literal, or a test is invalid. The message names test and field.
     """
     preferences: list[Preference] = []
     errors = []
@@ -56,7 +56,8 @@ def _read_tests(source: Path) -> list[Any]:
     for category in values[0]:
         own = category.get("tests") if isinstance(category, Mapping) else None
         if not isinstance(own, list):
-            raise InputError(f"{source}: Expected categories in {_VARIABLE}, each with a list `tests`, but got others.")
+            got = type(own).__name__
+            raise InputError(f"{source}: Expected a list `tests` in each category of {_VARIABLE} but got {got}.")
         tests += own
     if not tests:
         raise InputError(f"{source}: Expected tests in {_VARIABLE} but got none.")
@@ -98,7 +99,7 @@ def _context(candidate: Any) -> PatientContext:
 
 
 def _relations(ranking: Any, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the relations of neighbours in a ranking such as "C1 > C2 = C3"."""
+    """Yield the relations of neighbors in a ranking such as "C1 > C2 = C3"."""
     parts = re.split(r"\s*([<>=])\s*", ranking.strip()) if isinstance(ranking, str) else []
     names, relations = parts[::2], parts[1::2]
     if not relations or any(name not in texts for name in names):

@@ -1,4 +1,4 @@
-"""RadPref (CRIMSON, 2026): findings judged and reports rated by radiologists."""
+"""RadPref (CRIMSON, 2026): radiologists judged the findings of each candidate and rated the candidate."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ REPORTS_FILE, ANNOTATIONS_FOLDER = "preference_data.json", "radiologist_annotati
 CANDIDATES = ("C1", "C2")
 FALSE_FINDING, MISSED_FINDING, WRONG_LOCATION, WRONG_SEVERITY, *_ = (entry.tag for entry in RADCLIQ_ERROR_TYPES)
 _ATTRIBUTE_TAGS = {"location": WRONG_LOCATION, "severity": WRONG_SEVERITY}
-"""Attributes that RadCliQ's error types name → tag; the tag of any other is `wrong_` and its name."""
+"""Attributes with an error type of RadCliQ → its tag. The tag of any other attribute is `wrong_` and its name."""
 _SIGNIFICANCE = {
     **dict.fromkeys(("significant", "urgent", "actionable", "actionable not urgent", "actionable nonurgent"), True),
     **dict.fromkeys(("negligible", "insignificant", "not actionable", "not actionable not urgent"), False),
     **dict.fromkeys(("benign", "expected", "benign expected"), False),
 }
 _ErrorCounts = tuple[dict[str, float], dict[str, float]]
-"""All errors and the significant ones by criterion."""
+"""All errors, and the significant ones, by criterion."""
 
 
 def read_radpref(source: Path) -> Iterator[RatedPair]:
-    """Yield two candidates per reference with the ratings (1 to 5) and the errors of each radiologist.
+    """Yield two pairs per reference with the ratings (1 to 5) and the error counts of each radiologist.
 
-    False and missed findings count as RadCliQ's error types, and so do wrong locations and severities; other
-    attributes have criteria of their own, such as `wrong_measurement`.
+    False findings, missed findings, wrong locations and wrong severities are counted as the error types of RadCliQ.
+    Other attributes have their own criteria, such as `wrong_measurement`.
 
     Args:
         source: The folder of `preference_data.json` and `radiologist_annotations/user_K.json`.
 
     Raises:
-        InputError: If a file is missing, or an entry is invalid; names file, case and field.
+        InputError: If a file is missing, or an entry is invalid. The message names file, case and field.
     """
     path = source / REPORTS_FILE
     cases = read_json(path)
@@ -48,7 +48,7 @@ def read_radpref(source: Path) -> Iterator[RatedPair]:
     raters = {file.stem: _read_rater(file) for file in sorted((source / ANNOTATIONS_FOLDER).glob("*.json"))}
     if not raters:
         raise InputError(
-            f"{source / ANNOTATIONS_FOLDER}: Expected one JSON file per rater, such as user_1.json, but found none."
+            f"{source / ANNOTATIONS_FOLDER}: Expected one JSON file per rater, such as user_1.json, but got none."
         )
     pairs, errors = [], []
     for number, case in enumerate(cases, 1):
@@ -76,7 +76,7 @@ def _read_rater(path: Path) -> Mapping[str, Any]:
     value = read_json(path)
     annotations = value.get("annotations") if isinstance(value, dict) else None
     if not isinstance(annotations, dict):
-        raise InputError(f"{path}: Expected `annotations`, a mapping from case to candidates, but found none.")
+        raise InputError(f"{path}: Expected `annotations`, a mapping from case to candidates, but got another value.")
     return annotations
 
 
@@ -116,25 +116,23 @@ def _count_errors(judgement: Mapping[str, Any], field: str) -> _ErrorCounts:
 
 def _judged_errors(judgement: Mapping[str, Any], field: str) -> Iterator[tuple[str, bool]]:
     """Yield the criterion and significance of each error of a candidate."""
-    for index, entry in _entries(judgement, "finding_errors", field):
-        where = f"{field}.finding_errors.{index}"
+    for where, entry in _entries(judgement, "finding_errors", field):
         kind = entry.get("error_type")
         if kind == "false":
             yield FALSE_FINDING, _is_significant(entry.get("clinical_significance"), where)
         elif kind == "attribute":
-            for attribute, value in _entries(entry, "attributes", where, of_mappings=False):
+            for attribute, value in _mapping(entry.get("attributes") or {}, f"{where}.attributes").items():
                 tag = _ATTRIBUTE_TAGS.get(attribute, f"wrong_{re.sub(r'[^a-z0-9]+', '_', attribute.lower())}")
                 yield tag, _is_significant(value, f"{where}.attributes.{attribute}")
         else:
             raise RowError(f"field '{where}.error_type': Expected 'false' or 'attribute' but got {kind!r}")
-    for index, entry in _entries(judgement, "missing_findings", field):
-        where = f"{field}.missing_findings.{index}"
+    for where, entry in _entries(judgement, "missing_findings", field):
         yield MISSED_FINDING, _is_significant(entry.get("clinical_significance"), where)
 
 
-def _entries(values: Mapping[str, Any], name: str, field: str, of_mappings: bool = True) -> Iterator[tuple[str, Any]]:
+def _entries(values: Mapping[str, Any], name: str, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for key, entry in _mapping(values.get(name) or {}, f"{field}.{name}").items():
-        yield key, _mapping(entry, f"{field}.{name}.{key}") if of_mappings else entry
+        yield f"{field}.{name}.{key}", _mapping(entry, f"{field}.{name}.{key}")
 
 
 def _mapping(value: Any, field: str) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """RaTE-Eval (RaTEScore, section 3): sentences with error counts, rated paragraphs, and triads.
 
-The published columns of sentences and triads could not be confirmed. Sentences use those of paragraphs; triads have
-`original`, `rewrite` and `opposite`.
+The published columns of sentences and triads could not be confirmed. The readers expect the columns of paragraphs for
+sentences, and `original`, `rewrite` and `opposite` for triads.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from radreward.prompts.parsing import MAX_COUNT
 REFERENCE_COLUMN, CANDIDATE_COLUMN, SCORE_COLUMN = "gt_report", "similar_report", "Score"
 """Published columns of paragraphs."""
 _MAX_ERRORS_COLUMN = "possible"
-"""Optional column of sentences: the number of possible errors, which makes the score a plain count."""
+"""Optional column of sentences: the number of possible errors. With it, the score is a plain count."""
 MAX_RATING = 5.0
 
 
 def read_sentence_task(source: Path) -> Iterator[RatedPair]:
-    """Yield the pairs of task 1, rated by 1 - count of errors / number of possible errors.
+    """Return the pairs of task 1. The rating is 1 - (number of errors) / (number of possible errors).
 
     Args:
-        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`, a normalized count
-            from 0 to 1, or a plain count if there is a column `possible` with the number of possible errors.
+        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`. The score is the
+            number of errors divided by the number of possible errors, from 0 to 1; with a column `possible`, which is
+            the number of possible errors, it is the number of errors.
 
     Raises:
         InputError: If a row is invalid.
@@ -43,7 +44,7 @@ def read_sentence_task(source: Path) -> Iterator[RatedPair]:
 
 
 def read_paragraph_task(source: Path) -> Iterator[RatedPair]:
-    """Yield the pairs of task 2, rated from 0 to 5.
+    """Return the pairs of task 2, rated from 0 to 5.
 
     Args:
         source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`.

@@ -1,4 +1,4 @@
-"""Ratings that raters exported from the page of `radreward rate`, one file per rater."""
+"""Ratings exported from the page of `radreward rate`, one file per rater."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RatingCase(NamedTuple):
     group: str | None = None
     """The case, if it has several candidates."""
     system: str | None = None
-    """Author of the candidate; raters do not see it."""
+    """System that wrote the candidate; raters do not see it."""
 
 
 class CaseRating(NamedTuple):
@@ -53,31 +53,31 @@ def parse_case(values: Mapping[str, Any]) -> RatingCase:
 
 
 def cases_digest(cases: Sequence[RatingCase], criteria: Sequence[str]) -> str:
-    """Return a hash of cases and criteria; files with equal hashes can be joined."""
+    """Return a hash of cases and criteria, with which a changed export is recognized."""
     return fingerprint([tuple(case) for case in cases], list(criteria))
 
 
 def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield every case with the ratings and error counts of all raters.
+    """Yield one pair per case with the ratings and error counts of all raters.
 
-    A case that a rater neither rated nor marked has no value of this rater; a case that was rated without an error has
-    no errors, which is a count.
+    If a rater neither rated a case nor marked an error in it, the rater has no value for this case. If a rater rated it
+    without marking an error, the counts are 0.
 
     Args:
         sources: One file per rater.
 
     Raises:
         InputError: If a file is no export of the page or was changed, two files have the same rater or different
-            cases, or a rating or criterion is unknown; names file, case and field.
+            cases, or a rating or criterion is unknown. The message names file, case and field.
     """
     raters: dict[str, dict[str, CaseRating]] = {}
     first: tuple[list[RatingCase], list[str]] | None = None
     for path in sources:
         rater, cases, criteria, ratings = _read_rater(path)
         if first and first != (cases, criteria):
-            raise InputError(f"{path}: Expected the cases and criteria of {sources[0]} but got others.")
+            raise InputError(f"{path}: Expected the cases and criteria of {sources[0]} but got different ones.")
         if rater in raters:
-            raise InputError(f"{path}: Expected one file per rater but {rater!r} has two.")
+            raise InputError(f"{path}: Expected one file per rater but got a second one of {rater!r}.")
         first = cases, criteria
         raters[rater] = ratings
     if first:
@@ -87,12 +87,12 @@ def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
 def join_raters(
     cases: Sequence[RatingCase], criteria: Sequence[str], raters: Mapping[str, Mapping[str, CaseRating]]
 ) -> Iterator[RatedPair]:
-    """Yield every case with the ratings of all raters.
+    """Yield one pair per case with the ratings of all raters.
 
     Args:
         cases: The cases.
-        criteria: Tags of the criteria; each is counted, 0 included.
-        raters: Ratings by rater and id of the case.
+        criteria: Tags of the criteria; every criterion gets a count, which may be 0.
+        raters: Rater → id of the case → rating.
     """
     for case in cases:
         given = {rater: ratings[case.id] for rater, ratings in raters.items() if case.id in ratings}
@@ -121,7 +121,7 @@ def _read_rater(path: Path) -> tuple[str, list[RatingCase], list[str], dict[str,
         raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported but got another format.")
     criteria, entries = value.get("criteria"), value.get("cases")
     if not _is_list_of(criteria, str) or not _is_list_of(entries, dict):
-        raise InputError(f"{path}: Expected lists of criteria and cases but got other values. Export the file again.")
+        raise InputError(f"{path}: Expected a list of criteria and a list of cases but got others. Export it again.")
     cases: list[RatingCase] = []
     ratings: dict[str, CaseRating] = {}
     for number, entry in enumerate(entries, 1):
@@ -133,7 +133,7 @@ def _read_rater(path: Path) -> tuple[str, list[RatingCase], list[str], dict[str,
         if rating.rating is not None or rating.errors:
             ratings[cases[-1].id] = rating
     if value.get("digest") != cases_digest(cases, criteria):
-        raise InputError(f"{path}: Expected the cases of the page but they were changed. Export the file again.")
+        raise InputError(f"{path}: Expected the cases of the page but got changed ones. Export the file again.")
     try:
         return text_field(value, "rater"), cases, criteria, ratings
     except RowError as error:
@@ -146,7 +146,7 @@ def parse_case_rating(rating: Any, errors: Any, criteria: Sequence[str]) -> Case
     Args:
         rating: A number from 1 to 5, or None.
         errors: Mappings with `criterion` and `significant`.
-        criteria: The known criteria.
+        criteria: Tags of the known criteria.
 
     Raises:
         RowError: If the rating is out of range, or an error has no known criterion.
@@ -156,7 +156,7 @@ def parse_case_rating(rating: Any, errors: Any, criteria: Sequence[str]) -> Case
         raise RowError(f"field 'errors': Expected a list of errors but got {errors!r}")
     for error in errors:
         if error.get("criterion") not in criteria or not isinstance(error.get("significant"), bool):
-            expected = f"a criterion among {', '.join(criteria)}, and its significance,"
+            expected = f"`criterion` ({', '.join(criteria)}) and `significant` (true or false)"
             raise RowError(f"field 'errors': Expected {expected} but got {error!r}")
     return CaseRating(number, tuple((error["criterion"], error["significant"]) for error in errors))
 

@@ -15,7 +15,7 @@ from radreward.meta_evaluation.rated_pairs import RatedPair
 REPORTS_FILE = "50_samples_gt_and_candidates.csv"
 COUNTS_FILE = "6_valid_raters_per_rater_error_categories.csv"
 SYSTEMS = ("radgraph", "bertscore", "s_emb", "bleu")
-"""Metrics by which candidates were retrieved; each is a column of candidates."""
+"""Metrics with which candidates were retrieved; each metric is a column of candidates."""
 CATEGORY_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 """Criteria of the error categories 1 to 6."""
 _FLAGS = {"true": True, "1": True, "1.0": True, "yes": True, "false": False, "0": False, "0.0": False, "no": False}
@@ -38,10 +38,10 @@ class _ErrorCount:
 
 
 def read_rexval(source: Path) -> Iterator[RatedPair]:
-    """Yield four candidates per reference with the errors counted by each rater.
+    """Yield four pairs per reference with the error counts of each rater.
 
     Args:
-        source: The folder of the two files. A missing row of a rater and category is a missing count, not 0.
+        source: The folder of the two files. If there is no row for a rater and category, the count is missing, not 0.
 
     Raises:
         InputError: If a file is missing or a row is invalid.

@@ -38,15 +38,16 @@ class _SentenceRow(NamedTuple):
 
 
 def read_sentence_scores(source: Path) -> Iterator[JudgedPair]:
-    """Yield the sentence scores of each case and rater, from the columns of `read_sentence_evaluation`.
+    """Yield the sentence scores of each case by each rater.
 
-    Match ID and Sentence Score are read: ids of the other report, as in "C,D", and -1, 0, 0.5 or 1.
+    The columns are those of `read_sentence_evaluation` and two more: Match ID, the ids of the matched sentences of the
+    other report, as in "C,D", and Sentence Score, which is -1, 0, 0.5 or 1.
 
     Args:
         source: CSV, JSONL or Parquet.
 
     Raises:
-        InputError: If a row is invalid, or a case and rater lack a report, repeat an id or match an unknown one.
+        InputError: If a row is invalid, a case lacks the original report, an id occurs twice, or a match is unknown.
     """
     by_rater: dict[tuple[str, str], list[_SentenceRow]] = {}
     for _, row in read_validated_rows(source, _parse_row):
@@ -65,7 +66,7 @@ def _judged_pair(case_id: str, rater: str, rows: list[_SentenceRow], errors: lis
     label = f"case {case_id!r}, rater {rater!r}"
     for side, rows_of_side in enumerate(sides):
         if len(position[side]) < len(rows_of_side):
-            errors.append(f"{label}: Expected different ids of the sentences of a report but got one twice")
+            errors.append(f"{label}: Expected different ids for the sentences of a report but got one id twice")
         unknown = [match for row in rows_of_side for match in row.matches if match not in position[1 - side]]
         if unknown:
             errors.append(
@@ -91,12 +92,12 @@ def _judged_pair(case_id: str, rater: str, rows: list[_SentenceRow], errors: lis
 
 
 def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
-    """Yield a pair per case: the joined sentences of the original and of the predicted report, and the overall score.
+    """Yield one pair per case: the joined sentences of the original and of the predicted report, and the overall score.
 
-    Columns, in any letter case: Case, Type, ID, Sentence and Overall Score (0 to 5, in at least one row of the case),
-    and optionally Rater. An ID that is a letter decides the report: lower case for the original, because the published
-    template labels both reports as original. Otherwise Type decides. `read_sentence_scores` reads Match ID and Sentence
-    Score.
+    Columns, in any letter case: Case, Type, ID, Sentence, Overall Score (0 to 5, in at least one row of the case) and
+    optionally Rater. The published template labels both reports as original, so the letter case of the ID takes
+    precedence: a lower-case letter is the original report, an upper-case letter the predicted one. If the ID is no
+    letter, Type (Original or Predicted) is used.
 
     Args:
         source: CSV, JSONL or Parquet.

@@ -1,1 +1,1 @@
-"""Benchmark results as one HTML file: ranking, tests, charts and the largest disagreements with raters."""
+"""Page of benchmark results in one HTML file: ranking, tests, charts and the largest disagreements with raters."""

@@ -1,4 +1,4 @@
-"""Selection of rows for the page: a sample of points, and the pairs on which scorers and raters differ most."""
+"""Select the rows shown on the page: a sample of points, and the pairs on which scorers and raters differ most."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from radreward.io.spool import Spool
 Floats = NDArray[np.float64]
 
 MAX_POINTS = 2_000
-"""Maximum number of points in a scatter plot."""
-_MAX_DISAGREEMENTS = 20
-"""Maximum number of pairs per scorer and target shown with their reports."""
-_MAX_TEXT_BYTES = 2_000_000
-"""Maximum size of all these pairs in the file."""
+"""Maximum number of points in a scatter plot; a larger set is sampled with a fixed seed."""
+MAX_DISAGREEMENTS = 20
+"""Maximum number of pairs with their reports, per scorer and target."""
+MAX_TEXT_BYTES = 2_000_000
+"""Maximum size of all these pairs in the file. If there are more, pairs of the first target take precedence, then the
+largest disagreements with the other targets."""
 _PAIR_FIELDS = ("id", "group", "system", "reference", "candidate")
 _DETAIL_FIELDS = ("sub_scores", "error_counts", "evidence")
 
 
 class PageColumns(NamedTuple):
-    """Names of scorers and targets, each with True if higher is better."""
+    """Scorers and targets to use: name → True if higher is better."""
 
     scorers: Mapping[str, bool]
     targets: Mapping[str, bool]
@@ -36,14 +37,7 @@ class PageColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SpooledRows:
-    """All rows: scores and targets in memory, the rest in a file.
-
-    Attributes:
-        rows: The rows, read from the file.
-        systems: Names of the systems in alphabetical order.
-        scores: (n, S), NaN if missing.
-        targets: (n, T), NaN if missing.
-    """
+    """All rows in a temporary file, and their (n, S) scores and (n, T) targets as arrays, NaN if missing."""
 
     rows: Sequence[Mapping[str, Any]]
     systems: Sequence[str]
@@ -51,30 +45,20 @@ class _SpooledRows:
     targets: Floats
 
 
-def select_page_rows(
-    rows: Iterable[Mapping[str, Any]],
-    columns: PageColumns,
-    max_points: int = MAX_POINTS,
-    max_disagreements: int = _MAX_DISAGREEMENTS,
-    max_text_bytes: int = _MAX_TEXT_BYTES,
-) -> dict[str, Any]:
-    """Read all rows once and select the content of the page.
+def select_page_rows(rows: Iterable[Mapping[str, Any]], columns: PageColumns) -> dict[str, Any]:
+    """Read all rows once and select the content of the page. Texts are read from a temporary file one by one.
 
     The rank of a pair by a scorer or a target is the share of worse pairs (ties count half), from 0 for the worst pair
-    to 1 for the best. The disagreement is the scorer's rank minus the raters' rank: positive if the scorer overrates
-    the pair. The texts of all rows are never in memory together.
+    to 1 for the best. The disagreement is the scorer's rank minus the raters' rank: it is positive if the scorer
+    overrates the pair.
 
     Args:
-        rows: One per pair, as in `rows.jsonl`.
+        rows: One row per pair, as in `rows.jsonl`.
         columns: The scorers and targets to use.
-        max_points: Maximum number of points; a larger set is sampled with a fixed seed.
-        max_disagreements: Maximum number of pairs per scorer and target.
-        max_text_bytes: Maximum size of the pairs. Pairs of the first target come first, then the largest
-            disagreements of all other targets.
 
     Returns:
-        `points` (column by column) and `disagreements`: `pairs`, and for each scorer and target `top`, a list of
-        [index of the pair, rank by the scorer, rank by the raters], and `num_compared`.
+        `points`, column by column, and `disagreements`: `pairs`, and per scorer and target `top`, a list of [index of
+        the pair, rank by the scorer, rank by the raters], and `num_compared`, the number of pairs with both ranks.
 
     >>> row = {"reference": "Clear.", "candidate": "Clear.", "system": None}
     >>> rows = [{**row, "id": str(n), "targets": {"errors": n}, "scores": {"x": s}} for n, s in enumerate([5, 7, 6])]
@@ -86,10 +70,8 @@ def select_page_rows(
     scorer_ranks = _percentile_ranks(spooled.scores, list(columns.scorers.values()))
     rater_ranks = _percentile_ranks(spooled.targets, list(columns.targets.values()))
     return {
-        "points": _select_points(spooled, max_points),
-        "disagreements": _select_disagreements(
-            spooled, columns, scorer_ranks, rater_ranks, max_disagreements, max_text_bytes
-        ),
+        "points": _select_points(spooled),
+        "disagreements": _select_disagreements(spooled, columns, scorer_ranks, rater_ranks),
     }
 
 
@@ -121,11 +103,11 @@ def _percentile_ranks(values: Floats, higher_is_better: Sequence[bool]) -> Float
     return ranks
 
 
-def _select_points(rows: _SpooledRows, max_points: int) -> dict[str, Any]:
+def _select_points(rows: _SpooledRows) -> dict[str, Any]:
     total = len(rows.rows)
     selected = list(range(total))
-    if total > max_points:  # a random sample: with every k-th row, systems that alternate would be missed
-        selected = sorted(np.random.default_rng(0).choice(total, max_points, replace=False).tolist())
+    if total > MAX_POINTS:  # a random sample: every k-th row could be of the same system
+        selected = sorted(np.random.default_rng(0).choice(total, MAX_POINTS, replace=False).tolist())
     system_index = {system: index for index, system in enumerate(rows.systems)}
     names = [(row["id"], row.get("system")) for row in (rows.rows[index] for index in selected)]
     return {
@@ -139,12 +121,7 @@ def _select_points(rows: _SpooledRows, max_points: int) -> dict[str, Any]:
 
 
 def _select_disagreements(
-    rows: _SpooledRows,
-    columns: PageColumns,
-    scorer_ranks: Floats,
-    rater_ranks: Floats,
-    max_disagreements: int,
-    max_text_bytes: int,
+    rows: _SpooledRows, columns: PageColumns, scorer_ranks: Floats, rater_ranks: Floats
 ) -> dict[str, Any]:
     scorers = list(columns.scorers)
     shape = (scorer_ranks.shape[1], rater_ranks.shape[1])
@@ -153,12 +130,10 @@ def _select_disagreements(
     for scorer, target in np.ndindex(shape):
         gaps = scorer_ranks[:, scorer] - rater_ranks[:, target]
         num_compared[scorer, target] = (~np.isnan(gaps)).sum()
-        order += [
-            (target > 0, level, target, scorer, index) for level, index in enumerate(_top_gaps(gaps, max_disagreements))
-        ]
+        order += [(target > 0, level, target, scorer, index) for level, index in enumerate(_top_gaps(gaps))]
     top: list[list[list[tuple[int, float, float]]]] = [[[] for _ in range(shape[1])] for _ in range(shape[0])]
     pairs: dict[int, dict[str, Any]] = {}
-    remaining = max_text_bytes
+    remaining = MAX_TEXT_BYTES
     for _, _, target, scorer, index in sorted(order):
         name = scorers[scorer]
         row = rows.rows[index]
@@ -184,10 +159,10 @@ def _select_disagreements(
     return {"pairs": list(pairs.values()), "top": top, "num_compared": num_compared.tolist()}
 
 
-def _top_gaps(gaps: Floats, limit: int) -> list[int]:
-    """Return the rows with the largest nonzero gaps, in descending order."""
+def _top_gaps(gaps: Floats) -> list[int]:
+    """Return the indices of the rows with the largest nonzero gaps, in descending order."""
     size = np.nan_to_num(np.abs(gaps))
-    order = np.argsort(-size, kind="stable")[:limit]
+    order = np.argsort(-size, kind="stable")[:MAX_DISAGREEMENTS]
     return [int(index) for index in order if size[index] > 0]
 
 

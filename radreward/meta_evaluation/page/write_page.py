@@ -1,4 +1,4 @@
-"""Writer of the benchmark page: all results in one self-contained file."""
+"""Write the benchmark page: all results in one self-contained file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SCRIPTS = (
     "ranking", "significance", "raters", "scatter", "criteria", "systems", "preferences", "probes",
     "evidence", "disagreements", "scorers", "main",
 )  # fmt: skip
-"""Scripts in the order of the page: each uses those before it, and the shared ones."""
+"""Scripts in loading order: each may use those before it and the shared ones."""
 
 
 def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """Write benchmark results as one HTML file without external links.
 
-    Numbers are rounded to five digits. The file holds a sample of the points and the largest disagreements, and states
-    the totals. Data are never parsed as HTML: they are stored as JSON, the script inserts them as text, and the
-    content security policy forbids other scripts, connections and images.
+    Numbers are rounded to five digits. The page shows a sample of the points and only the largest disagreements, and
+    states how many there are in all. Data are never parsed as HTML: they are stored as JSON, scripts insert them as
+    text, and the content security policy forbids other scripts, connections and images.
 
     Args:
         results: As in `results.json`.

@@ -21,7 +21,7 @@ CORRELATIONS = ("tau_b", "spearman", "pearson")
 
 
 class Estimate(NamedTuple):
-    """A correlation, its 95 % interval and the p-value of no correlation; NaN if undefined."""
+    """A statistic, its 95 % interval, and the p-value of no correlation; NaN if undefined or not computed."""
 
     value: float = math.nan
     low: float = math.nan
@@ -51,14 +51,15 @@ class TargetAgreement:
 
 
 def correlations(x: Floats, y: Floats) -> dict[str, Estimate]:
-    """Return Kendall's τ-b, Spearman's ρ and Pearson's r with p-values, over the rows where neither is NaN.
+    """Return Kendall's τ-b, Spearman's ρ and Pearson's r with p-values, over the rows without NaN.
 
     Args:
         x: (n,), NaN if missing.
         y: (n,), NaN if missing.
 
     Returns:
-        Estimates by the names in `CORRELATIONS`, without intervals; NaN for fewer than two rows or a constant side.
+        Estimates without intervals, by the names in `CORRELATIONS`; NaN for fewer than two rows or if x or y is
+        constant.
 
     >>> estimates = correlations(np.array([1.0, 2, 3, 4, np.nan]), np.array([1.0, 3, 2, 4, 5]))
     >>> [round(estimates[name].value, 4) for name in CORRELATIONS]
@@ -80,7 +81,7 @@ def correlations(x: Floats, y: Floats) -> dict[str, Estimate]:
 def correlate_all(
     x: Floats, y: Floats, cluster_ids: Ints, resample_counts: NDArray[np.integer]
 ) -> list[list[TargetAgreement]]:
-    """Return the agreement of every scorer with every target, each over the rows with both values.
+    """Return the agreement of every scorer with every target, over the rows that have both values.
 
     Args:
         x: (S, n) scores, NaN if missing.
@@ -89,7 +90,7 @@ def correlate_all(
         resample_counts: (B, G) number of times each cluster is in each resample.
 
     Returns:
-        S lists of T.
+        S lists with T entries.
 
     >>> x, y = np.array([[1.0, 2, 3, np.nan]]), np.array([[2.0, 2, 5, 1]])
     >>> [[agreement]] = correlate_all(x, y, np.arange(4), np.ones((0, 4), dtype=np.int64))
@@ -119,20 +120,20 @@ def correlate_all(
 def correlate_within_systems(
     x: Floats, y: Floats, cluster_ids: Ints, system_ids: Ints, resample_counts: NDArray[np.integer]
 ) -> list[list[TargetAgreement]]:
-    """Return the mean over systems of the correlation within each system, weighted by its number of rows.
+    """Return correlations within each system, averaged over systems with their numbers of rows as weights.
 
-    Differences between systems do not count, because style alone can separate a good system from a bad one. There is
-    no p-value. All systems share the resamples of clusters. Systems with an undefined correlation are left out.
+    Differences between systems have no effect: by style alone, a metric can separate good systems from bad ones. There
+    is no p-value. All systems share the resamples of clusters. Systems with an undefined correlation are left out.
 
     Args:
         x: (S, n) scores, NaN if missing.
         y: (T, n) targets, NaN if missing.
         cluster_ids: (n,) cluster of each row, 0 to G - 1.
-        system_ids: (n,) system of each row; rows with a negative id have no system and are left out.
+        system_ids: (n,) system of each row, negative if unknown; these rows are left out.
         resample_counts: (B, G) number of times each cluster is in each resample.
 
     Returns:
-        S lists of T.
+        S lists with T entries.
     """
     agreements = [[TargetAgreement()] * len(y) for _ in x]
     for scorers, targets, rows in _group_by_missingness(x, y):
@@ -165,10 +166,10 @@ def correlate_within_systems(
 
 
 def _group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[int], NDArray[np.bool_]]]:
-    """Return groups of scorers and targets that share their rows, so that each group is resampled once.
+    """Return groups of scorers and targets with values in the same rows, so that each group is resampled once.
 
     Returns:
-        Indices of the scorers, indices of the targets, and the (n,) mask of rows with all values.
+        For each group, the indices of its scorers and of its targets, and the (n,) mask of rows with all values.
     """
 
     def group(values: Floats) -> dict[bytes, list[int]]:
@@ -185,7 +186,7 @@ def _group_by_missingness(x: Floats, y: Floats) -> list[tuple[list[int], list[in
 
 
 def _with_intervals(estimates: dict[str, Estimate], intervals: Floats) -> dict[str, Estimate]:
-    """Return the estimates with their (3, 2) lower and upper bounds."""
+    """Add the (3, 2) lower and upper bounds to the estimates."""
     return {
         name: estimates[name]._replace(low=float(low), high=float(high))
         for name, (low, high) in zip(CORRELATIONS, intervals, strict=True)
@@ -193,7 +194,7 @@ def _with_intervals(estimates: dict[str, Estimate], intervals: Floats) -> dict[s
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """Return the mean of (3, K, ...) over the second axis with (K,) weights, ignoring NaN."""
+    """Return the means of (3, K, ...) values over the second axis with (K,) weights, ignoring NaN."""
     weights = weights.reshape(-1, *[1] * (values.ndim - 2)) * ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         means: Floats = (np.nan_to_num(values) * weights).sum(1) / weights.sum(1)

@@ -1,4 +1,4 @@
-"""Accuracy of the errors that a scorer counts, against the mean rater."""
+"""Accuracy of a scorer's error counts, compared with the mean rater."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from radreward.meta_evaluation.statistics.inter_rater import wilcoxon_p_value
 
 Floats = NDArray[np.float64]
-NUM_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class CountAgreement:
         std: Standard deviation of the absolute error.
         accuracy: Share of pairs with equal rounded counts.
         p_wilcoxon: p-value of Wilcoxon's signed-rank test.
-        calibration: Bins as of `calibration_bins`.
+        calibration: See `calibration_bins`.
     """
 
     n: int
@@ -35,7 +34,7 @@ class CountAgreement:
 
 
 def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
-    """Return the agreement of (n,) predicted counts with (n,) counts of the mean rater, over pairs without NaN.
+    """Return the agreement of (n,) predicted counts with the (n,) counts of the mean rater, over pairs without NaN.
 
     >>> agreement = count_agreement(np.array([0.2, 1.6, 3.0]), np.array([0.0, 2.0, 1.0]))
     >>> round(agreement.mae, 4), round(agreement.accuracy, 4), agreement.calibration[0]
@@ -56,8 +55,10 @@ def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
     )
 
 
-def calibration_bins(predicted: Floats, target: Floats, num_bins: int = NUM_BINS) -> list[list[float]]:
-    """Return mean predicted count, mean target and number of pairs per bin; bins are quantiles, ties share a bin.
+def calibration_bins(predicted: Floats, target: Floats, num_bins: int = 10) -> list[list[float]]:
+    """Return the mean predicted count, the mean target and the number of pairs per bin.
+
+    Bins are quantiles of the predicted counts; equal counts are in one bin, so that there may be fewer bins.
 
     >>> calibration_bins(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]), 2)
     [[0.0, 0.5, 2], [1.5, 2.5, 2]]

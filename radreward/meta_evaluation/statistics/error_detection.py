@@ -1,4 +1,4 @@
-"""Detection of errors: separation of candidates with and without an error by a score."""
+"""Error detection: how well a score separates candidates with an error from candidates without one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from radreward.statistics.cluster_bootstrap import bootstrap_auc, counts_of_clus
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MIN_ERRORS = 0.5
-"""A candidate has an error if the mean number over the raters is at least this, which rounds to one."""
+"""A candidate has an error if the mean count over raters is at least this, so that it rounds to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDetection:
-    """Detection of one error by one scorer.
+    """Detection of one kind of error by one scorer.
 
     Attributes:
         n: Number of pairs with both a score and a count.
-        n_with_error: Number of these with an error.
+        n_with_error: Number of these pairs with an error.
         auc: Area under the ROC curve; NaN if undefined.
         note: Reason for an undefined value, or a caveat.
     """
@@ -38,11 +38,11 @@ def error_detection(
 ) -> ErrorDetection:
     """Return the area under the ROC curve: P(score without an error > score with one), with ties as one half.
 
-    It does not depend on the share of pairs with an error. τ-b of a rare error mostly measures its ties.
+    It does not depend on how many pairs have an error, while τ-b of a rare error is dominated by ties.
 
     Args:
         x: (n,) scores, higher is better, NaN if missing.
-        errors: (n,) errors of the mean rater, NaN if missing; an error is present from `MIN_ERRORS` on.
+        errors: (n,) error counts of the mean rater, NaN if missing; `MIN_ERRORS` or more is an error.
         cluster_ids: (n,) cluster of each row, 0 to G - 1.
         resample_counts: (B, G) number of times each cluster is in each resample.
 

@@ -1,4 +1,4 @@
-"""Inter-rater agreement: the reference level for metrics."""
+"""Inter-rater agreement, the reference level for metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from radreward.metrics import cohen_kappa
 Floats = NDArray[np.float64]
 AGAINST_MEAN, PAIRWISE = "against_mean", "pairwise"
 _MAX_EXACT_PAIRS = 50
-"""Maximum number of pairs for an exact Wilcoxon test."""
+"""Maximum number of pairs for the exact Wilcoxon test."""
 _MAX_CLASSES = 11
 """Maximum number of distinct ratings for Cohen's κ."""
 
@@ -59,10 +59,10 @@ class RaterAgreement:
 
 
 def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[RaterAgreement]:
-    """Return the agreement of each rater with the mean of the others, and of every two; empty for one rater.
+    """Return the agreement of each rater with the mean of the others, then of every two raters; empty for one rater.
 
     Args:
-        by_rater: (R, n), NaN if a rater gave no rating.
+        by_rater: (R, n) ratings, NaN if a rater gave none.
         raters: R names.
 
     >>> ratings = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [2, 2, 3, 5]])
@@ -82,10 +82,10 @@ def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[Rater
 
 
 def wilcoxon_p_value(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test; NaN if no pair differs.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test; NaN if all differences are 0.
 
-    The test is exact for at most 50 pairs whose differences are nonzero and distinct, otherwise scipy's normal
-    approximation.
+    The test is exact for at most 50 pairs with nonzero and distinct absolute differences. Otherwise it uses scipy's
+    normal approximation.
 
     >>> wilcoxon_p_value(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
     0.0625

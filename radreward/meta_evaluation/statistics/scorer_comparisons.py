@@ -1,4 +1,4 @@
-"""Paired comparison of scorers: difference of their agreement with raters on the same pairs."""
+"""Paired comparison of scorers: the difference of their agreement with raters on the same pairs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 N_PERMUTATIONS = 10_000
 _BLOCK_SIZE = 1_000
-"""Permutations computed together."""
+"""Number of permutations computed together."""
 _MAX_FORMS = 2
-"""Scorers whose pairs of rows are in memory together; their size is n^1.5."""
+"""Number of scorers whose concordance forms are in memory together; the size of a form is n^1.5."""
 _MAX_EXCEEDANCES = 100
-"""Permutations at least as extreme as the observed difference after which a test stops."""
+"""A test stops after this many permutations that are at least as extreme as the observed difference."""
 _TOLERANCE = 1e-9
-"""Sums in another order differ by rounding."""
+"""Differences up to this are rounding, because sums are in a different order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ScorerComparison:
         scorer_b: Index of the second scorer.
         n: Number of rows with both scores and a target value.
         difference: Difference of τ-b.
-        low: Lower bound of its 95 % cluster-bootstrap interval.
+        low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
         p_permutation: Two-sided p-value of the permutation test.
         p_holm: `p_permutation`, Holm-corrected for all comparisons with this target.
@@ -70,12 +70,12 @@ def compare_scorers(
 ) -> list[ScorerComparison]:
     """Compare every two scorers on every target.
 
-    The test is approximate randomization (Noreen 1989): if two metrics agree equally well with raters, their scores of
-    a cluster can be swapped. Each permutation swaps the scores of a random half of the clusters; p is the share of
-    permutations, the observed scores included, with a difference at least as large. Metrics have no common scale, so
-    ranks are swapped, on which τ-b depends alone (after Deutsch, Dror and Roth 2021, who swap standardized scores).
-    A test stops early, after a block of 1,000 permutations, once 100 of them reach the observed difference
-    (after Besag and Clifford 1991): its p is then not small.
+    The test is approximate randomization (Noreen 1989): if two metrics agree equally well with raters, swapping their
+    scores in a cluster makes no difference on average. Each permutation swaps the scores of each cluster with
+    probability 1/2; p is the share of permutations, the observed scores included, with a difference at least as large.
+    Metrics have different scales, so ranks are swapped, on which alone τ-b depends (after Deutsch, Dror and Roth 2021,
+    who swap standardized scores). A test stops after a block of 1,000 permutations if at least 100 permutations reach
+    the observed difference (after Besag and Clifford 1991), because p is then not small.
 
     Args:
         x: (S, n) scores, higher is better, NaN if missing.
@@ -131,7 +131,7 @@ def _compare_pair(comparison: ScorerComparison, rows: _CommonRows) -> ScorerComp
 
 
 class _SwapTerms(NamedTuple):
-    """Values of a quadratic form M for R permutations, with k = 1 for unswapped clusters and l = 1 - k; (R,) each."""
+    """(R,) values of a quadratic form M for R permutations; k is 1 for unswapped clusters, else 0, and l = 1 - k."""
 
     unswapped_unswapped: Floats
     """kᵀMk."""
@@ -160,19 +160,13 @@ class _ScorerTerms(NamedTuple):
     resampled_tau: Floats
     """(B,) in every bootstrap resample."""
     swap_terms: dict[int, _SwapTerms]
-    """By block of permutations, computed on demand."""
+    """Terms of each block of permutations, computed on demand."""
 
 
 class _CommonRows:
-    """Scorers and a target on the rows that a group of comparisons shares.
+    """Scores and one target on the rows that a group of comparisons shares, see `compare_scorers`.
 
-    Args:
-        x: (S, n) scores; without NaN for the scorers in use.
-        y: (n,) target.
-        cluster_ids: (n,) cluster of each row.
-        resample_counts: (B, G) bootstrap resamples.
-        seed: Seed of the permutations.
-        n_permutations: Maximum number of permutations.
+    `x` has no NaN for the scorers of these comparisons.
     """
 
     def __init__(
@@ -198,7 +192,7 @@ class _CommonRows:
         return len(self._y) < 2 or np.ptp(self._x[scorer]) == 0 or np.ptp(self._y) == 0
 
     def scorer_terms(self, scorer: int) -> _ScorerTerms:
-        """Return the results of a scorer, computed once."""
+        """Return the results of a scorer; they are computed once."""
         if scorer not in self._scorer_terms:
             x, y = self._x[scorer], self._y
             self._scorer_terms[scorer] = _ScorerTerms(

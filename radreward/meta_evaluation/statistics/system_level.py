@@ -31,13 +31,13 @@ class SystemMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemDifference:
-    """Difference of two systems on the clusters with candidates of both; NaN if there are none.
+    """Difference of two systems on the clusters with candidates of both; NaN if there is no such cluster.
 
     Attributes:
         system_a: The first system.
         system_b: The second system.
-        n_clusters: Number of clusters.
-        difference: Mean over clusters of the mean score of a minus that of b.
+        n_clusters: Number of these clusters.
+        difference: Mean over clusters of (mean score of a) - (mean score of b).
         low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
         p: Two-sided p-value of the sign-flip test over clusters.
@@ -62,7 +62,7 @@ def system_means(
     Args:
         scores: (n,), NaN if missing.
         cluster_ids: (n,) cluster of each row, 0 to G - 1.
-        system_ids: (n,) index of the system, negative if unknown.
+        system_ids: (n,) index of the system in `names`, negative if unknown.
         names: Names of the systems.
         resample_counts: (B, G) number of times each cluster is in each resample.
 
@@ -90,14 +90,14 @@ def system_differences(
     resample_counts: NDArray[np.integer],
     seed: int = 0,
 ) -> list[SystemDifference]:
-    """Return the differences of every two systems, paired by clusters.
+    """Return the difference of every two systems, paired by clusters.
 
     Args:
-        scores: (n,), NaN if missing.
-        cluster_ids: (n,) cluster of each row, 0 to G - 1.
-        system_ids: (n,) index of the system, negative if unknown.
+        scores: See `system_means`, as for the next four arguments.
+        cluster_ids: (n,).
+        system_ids: (n,).
         names: Names of the systems.
-        resample_counts: (B, G) number of times each cluster is in each resample.
+        resample_counts: (B, G).
         seed: Seed of the sign-flip tests.
 
     >>> scores, system = np.array([1.0, 2, 2, 4, 3, 5]), np.array([0, 1] * 3)
@@ -128,9 +128,9 @@ def system_differences(
 
 
 def system_rank_agreement(means: Floats, rater_means: Floats) -> tuple[float, int]:
-    """Return τ-b of the systems' means by a metric and by raters, and the number of systems; higher is better in both.
+    """Return τ-b between the means of systems by a metric and by raters, and the number of systems with both means.
 
-    τ-b is NaN for fewer than two systems or constant means.
+    Higher is better in both. τ-b is NaN for fewer than two systems or constant means.
 
     >>> system_rank_agreement(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2]))[1]
     3

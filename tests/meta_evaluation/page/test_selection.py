@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.meta_evaluation.page import selection
 from radreward.meta_evaluation.page.selection import PageColumns, select_page_rows
 from tests.meta_evaluation.page.browser import Benchmark
 
@@ -61,13 +62,14 @@ def test_select_page_rows_ranks_and_order_match_their_definition(
             assert gaps == pytest.approx(sorted(gaps, reverse=True), abs=2e-4)
 
 
-def test_select_page_rows_many_points_are_sampled_reproducibly() -> None:
+def test_select_page_rows_many_points_are_sampled_reproducibly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MAX_POINTS", 20)
     rows = [row(index, up=float(index)) for index in range(50)]
-    points = select_page_rows(rows, COLUMNS, max_points=20)["points"]
+    points = select_page_rows(rows, COLUMNS)["points"]
     assert points["total"] == 50
     assert points["ids"] == [f"p{int(score)}" for score in points["scores"][0]]
     assert len(set(points["ids"])) == 20
-    assert points == select_page_rows(iter(rows), COLUMNS, max_points=20)["points"]
+    assert points == select_page_rows(iter(rows), COLUMNS)["points"]
 
 
 def test_select_page_rows_few_points_are_complete_with_their_systems() -> None:
@@ -80,13 +82,14 @@ def test_select_page_rows_few_points_are_complete_with_their_systems() -> None:
 
 @pytest.mark.parametrize("max_bytes", [0, 4_000, 20_000])
 def test_select_page_rows_size_is_limited_and_the_first_target_comes_first(
-    benchmark: Benchmark, max_bytes: int
+    benchmark: Benchmark, max_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(selection, "MAX_TEXT_BYTES", max_bytes)
     results, rows = benchmark
     columns = PageColumns(
         {s["name"]: True for s in results["scorers"][:3]}, {t["name"]: True for t in results["targets"][:3]}
     )
-    selected = select_page_rows(rows, columns, max_text_bytes=max_bytes)["disagreements"]
+    selected = select_page_rows(rows, columns)["disagreements"]
     size = len(json.dumps(selected["pairs"], separators=(",", ":")))
     assert size <= max_bytes + len(selected["pairs"]) + 2  # and the commas
     assert bool(selected["pairs"]) == (max_bytes > 0)
@@ -95,10 +98,13 @@ def test_select_page_rows_size_is_limited_and_the_first_target_comes_first(
     assert all(max(counts) - min(counts) <= 1 for counts in depth)  # scorers alternate
 
 
-def test_select_page_rows_pairs_have_the_evidence_of_their_scorer(benchmark: Benchmark) -> None:
+def test_select_page_rows_pairs_have_the_evidence_of_their_scorer(
+    benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "MAX_DISAGREEMENTS", 3)
     _, rows = benchmark
     columns = PageColumns({"green": True}, {"errors": False})
-    selected = select_page_rows(rows, columns, max_disagreements=3)["disagreements"]
+    selected = select_page_rows(rows, columns)["disagreements"]
     by_id = {entry["id"]: entry for entry in rows}
     assert len(selected["pairs"]) == 3
     for pair in selected["pairs"]:

@@ -67,15 +67,15 @@ def test_counts_are_those_of_a_loop(raters: dict[str, dict[str, CaseRating]]) ->
     ("changes", "message"),
     [
         ({"format": "other"}, "Expected a file that the page of `radreward rate` exported but got another format."),
-        ({"cases": 3}, "Expected lists of criteria and cases but got other values."),
-        ({"criteria": ["omission"]}, "Expected the cases of the page but they were changed."),
-        ({"digest": "0"}, "Expected the cases of the page but they were changed."),
+        ({"cases": 3}, "Expected a list of criteria and a list of cases but got others."),
+        ({"criteria": ["omission"]}, "Expected the cases of the page but got changed ones."),
+        ({"digest": "0"}, "Expected the cases of the page but got changed ones."),
         ({"rater": " "}, "field 'rater': Expected a text that is not empty."),
         ({"cases": [{**CASES[0], "rating": 6, "errors": []}]}, "case 1: field 'rating': Expected a number from 1 to 5"),
         ({"cases": [{**CASES[0], "rating": 3}]}, "case 1: field 'errors': Expected a list of errors but got None."),
         (
             {"cases": [{**CASES[0], "rating": 3, "errors": [{"criterion": "x", "significant": True}]}]},
-            "case 1: field 'errors': Expected a criterion among false_prediction,",
+            "case 1: field 'errors': Expected `criterion` (false_prediction,",
         ),
         ({"cases": [{"id": "1"}]}, "case 1: field 'reference': Expected a column"),
     ],
@@ -96,16 +96,16 @@ def test_raters_with_different_cases_or_one_name_are_refused(
 ) -> None:
     first, again = export("a.json", "Anne", (3, [])), export("b.json", "Anne", (3, []))
     assert convert(tmp_path / "rated.jsonl", "rate", first, again) == 2
-    assert "b.json: Expected one file per rater but 'Anne' has two." in capsys.readouterr().err
+    assert "b.json: Expected one file per rater but got a second one of 'Anne'." in capsys.readouterr().err
     other = json.loads(again.read_text())
     other["cases"].pop()
     again.write_text(json.dumps(other))
     assert convert(tmp_path / "rated.jsonl", "rate", first, again) == 2
-    assert "were changed" in capsys.readouterr().err
+    assert "got changed ones" in capsys.readouterr().err
     other |= {"rater": "Béla", "digest": cases_digest([parse_case(case) for case in other["cases"]], TAGS)}
     again.write_text(json.dumps(other))
     assert convert(tmp_path / "rated.jsonl", "rate", first, again) == 2
-    assert f"b.json: Expected the cases and criteria of {first} but got others." in capsys.readouterr().err
+    assert f"b.json: Expected the cases and criteria of {first} but got different ones." in capsys.readouterr().err
     (tmp_path / "c.json").write_text("{")
     assert convert(tmp_path / "rated.jsonl", "rate", first, tmp_path / "c.json") == 2
     assert "c.json" in capsys.readouterr().err
@@ -172,12 +172,12 @@ def test_label_studio_tasks_come_back_as_rated_pairs(cases_file: Path, tmp_path:
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [
-        ({}, "Expected a list of tasks but found none. Export the project as JSON."),
-        ([{"data": {**CASES[0]}}], "task 1: Expected a task of `radreward rate` with annotations but found none;"),
+        ({}, "Expected a list of tasks but got none. Export the project as JSON."),
+        ([{"data": {**CASES[0]}}], "task 1: Expected a task of `radreward rate` with annotations but got none;"),
         ([{"data": {**CASES[0], "criteria": TAGS}, "annotations": [annotation(1, 9)]}], "from 1 to 5 but got 9."),
         (
             [{"data": {**CASES[0], "criteria": TAGS}, "annotations": [annotation(1, 3, ("x", True))]}],
-            "task 1: field 'errors': Expected a criterion among",
+            "task 1: field 'errors': Expected `criterion` (",
         ),
         (
             [{"data": {**CASES[0], "criteria": TAGS}, "annotations": [annotation(1, 3), annotation(1, 4)]}],

@@ -47,8 +47,8 @@ const paddedRange = (values, padding = 0.04) => {
   return [low - margin, high + margin];
 };
 
-// series: [{class, points: [[x, y, tooltip], …], line: true or "only", inactive}]. The tooltip is that of the point
-// next to the mouse or selected with the arrow keys; points of inactive series have none.
+// series: [{class, points: [[x, y, tooltip], …], line: true or "only", inactive}]. The tooltip belongs to the point that
+// is next to the mouse or selected with the arrow keys; points of inactive series have no tooltip.
 function chart(width, height, series, { xRange, yRange, titles, label, diagonal }) {
   const { nodes, x, y } = chartFrame(width, height, xRange, yRange, titles);
   const points = series

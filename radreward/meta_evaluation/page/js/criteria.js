@@ -14,7 +14,7 @@ const perCriterion = {
         ? "No agreement was computed."
         : null,
   intro: () =>
-    `${STATISTICS[state.statistic]} with the raters’ count of one kind of error, over all pairs, with 95 % intervals: of the metric’s sub-score for the criterion if it has one, otherwise of its total score. Metrics in the order of the ranking.`,
+    `${STATISTICS[state.statistic]} with the raters’ count of one kind of error, over all pairs, with 95 % intervals. If a metric has a sub-score for the criterion, this sub-score is compared, otherwise its total. Metrics are in the order of the ranking.`,
   render(node) {
     const order = rankedScorers(state.target, state.statistic);
     const estimate = (scorer, target) => lookUp(agreement, scorer.name, target.name, "pooled")?.[state.statistic] ?? {};
@@ -79,7 +79,7 @@ const errorCounts = {
   dependsOn: ["scorer"],
   emptyReason: () => (results.count_agreement.length ? null : "No metric counts errors."),
   intro: () =>
-    "Mean absolute error of the counts per criterion; lower is better. Below, counts of the selected metric against those of the raters: on the diagonal they are correct on average.",
+    "Mean absolute error of the counts per criterion; lower is better. Below, counts of the selected metric against those of the raters: points on the diagonal are correct on average.",
   render(node) {
     const entries = indexBy(results.count_agreement, "scorer", "criterion");
     const rows = scorers

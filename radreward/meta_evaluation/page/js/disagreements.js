@@ -9,7 +9,7 @@ const disagreements = {
   dependsOn: ["target", "scorer"],
   emptyReason: () => (data.disagreements.pairs.length ? null : "The metrics and the raters differ on no pair."),
   intro: () =>
-    `Pairs with the largest difference between the ranks by ${scorerTitle(state.scorer)} and by “${targetTitle(state.target)}”; ranks are percentiles from the worst pair (0) to the best (100). Words that occur in only one of the two reports are marked.`,
+    `Pairs with the largest difference between their rank by ${scorerTitle(state.scorer)} and their rank by “${targetTitle(state.target)}”. Ranks are percentiles, from 0 (worst pair) to 100 (best pair). Words that occur in only one of the two reports are marked.`,
   render(node) {
     const list = el("div", { class: "cards" });
     const status = el("p", { class: "muted", role: "status" });

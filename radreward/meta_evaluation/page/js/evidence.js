@@ -1,6 +1,6 @@
 // Sub-scores, error counts and evidence that a metric returned for a pair.
 
-// What the selected metric returned for a pair besides its score; its quality has the same details.
+// Details of the selected metric for a pair; the quality of a metric has the details of its total.
 const scorerDetails = (pair) => pair.details[state.scorer] ?? pair.details[state.scorer.replace(/:quality$/, "")] ?? {};
 
 const raterCounts = (pair) =>

@@ -8,7 +8,7 @@ const preferences = {
   dependsOn: ["scorer"],
   emptyReason: () => (results.preferences.length ? null : "The data have no preferences between candidates."),
   intro: () =>
-    "Share of preferences in which a metric prefers the same candidate as the raters, with 95 % intervals; 0.5 is chance. On the right, by the raters’ confidence.",
+    "Share of preferences in which a metric prefers the same candidate as the raters, with 95 % intervals; 0.5 is chance. The columns on the right split it by the raters’ confidence.",
   render(node) {
     const entries = indexBy(
       results.preferences.map((entry) => ({ ...entry, band: confidenceBand(entry.confidence) })),
@@ -18,7 +18,7 @@ const preferences = {
     const bands = [...new Set(results.preferences.map((entry) => confidenceBand(entry.confidence)))].filter(
       (band) => band !== "all",
     );
-    // A direct comparison by a language model has no scores, so it is none of the scorers.
+    // A direct comparison by a language model has no scores, so it is not among the scorers.
     const titled = Object.fromEntries(scorers.map((scorer) => [scorer.name, scorer]));
     const rows = [...new Set(results.preferences.map((entry) => entry.scorer))]
       .map((name) => titled[name] ?? { name, title: name })

@@ -1,4 +1,4 @@
-// Sensitivity tests: change of the score when one aspect of a report is edited, in growing doses.
+// Sensitivity tests: change of the score if one aspect of a report is edited, once or several times.
 
 const PROBE_KINDS = { falls: "Errors: score should fall", stays: "Same meaning: score should not change" };
 
@@ -8,7 +8,7 @@ const probes = {
   dependsOn: ["target", "scorer"],
   emptyReason: () => (results.probes.length ? null : "No sensitivity tests were run."),
   intro: () =>
-    "Reports edited in one way, in growing doses. A score should fall with every error and stay constant while the meaning does: 1 is always, 0 never. Below, the mean change of the score by dose, in standard deviations of the metric; other metrics in grey.",
+    "Reports are edited in one way, once or several times (the dose). A score should fall with every error, and stay constant if the meaning does. The table shows how often it does so: 1 is always, 0 is never. Below is the mean change of the score by dose, in standard deviations of the metric; other metrics are in grey.",
   render(node) {
     const entries = indexBy(results.probes, "scorer", "probe");
     const kinds = Object.keys(PROBE_KINDS)

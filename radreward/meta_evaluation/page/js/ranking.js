@@ -9,7 +9,7 @@ const ranking = {
   intro: () =>
     `${STATISTICS[state.statistic]} with “${targetTitle(state.target)}”, ${scopeTitle(state.scope)}; positive values mean agreement ` +
     "for metrics of either direction. Bars are 95 % bootstrap intervals over cases" +
-    (interRaterRow() ? "; for raters, each against the mean of the others, they are ranges. " : ". ") +
+    (interRaterRow() ? "; for raters, each against the mean of the others, they are ranges over raters. " : ". ") +
     "Select a metric to see its details below.",
   render(node) {
     const list = el("div");

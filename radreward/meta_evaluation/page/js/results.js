@@ -2,18 +2,7 @@
 
 const data = JSON.parse(byId("data").textContent);
 const results = data.results;
-for (const name of [
-  "agreement",
-  "inter_rater",
-  "scorer_comparisons",
-  "system_means",
-  "system_differences",
-  "system_rank_agreement",
-  "count_agreement",
-  "preferences",
-  "probes",
-])
-  results[name] ??= [];
+results.probes ??= [];
 
 const STATISTICS = { tau_b: "Kendall’s τ-b", spearman: "Spearman’s ρ", pearson: "Pearson’s r" };
 const SYMBOLS = { tau_b: "τ-b", spearman: "ρ", pearson: "r" };
@@ -36,18 +25,14 @@ const comparisons = indexBy(results.scorer_comparisons, "target", "scorer_a", "s
 // The comparison of scorer a with scorer b, negated if it is stored as b with a.
 function comparisonOf(target, a, b) {
   const stored = lookUp(comparisons, target, a, b);
-  if (stored) return stored;
   const reversed = lookUp(comparisons, target, b, a);
-  if (!reversed) return null;
+  return stored ?? (reversed ? { ...negated(reversed), scorer_a: a, scorer_b: b } : null);
+}
+
+// A difference and its interval with the opposite sign.
+function negated(entry) {
   const negate = (value) => (isDefined(value) ? -value : value);
-  return {
-    ...reversed,
-    scorer_a: a,
-    scorer_b: b,
-    difference: negate(reversed.difference),
-    low: negate(reversed.high),
-    high: negate(reversed.low),
-  };
+  return { ...entry, difference: negate(entry.difference), low: negate(entry.high), high: negate(entry.low) };
 }
 
 // Scorers by descending agreement; undefined values last.

@@ -11,7 +11,7 @@ const scatter = {
   intro() {
     const { ids, total } = data.points;
     const sample = total > ids.length ? `A random sample of ${count(ids.length)} of ${plural(total, "pair")}. ` : "";
-    return `${sample}${scorerTitle(state.scorer)} against “${targetTitle(state.target)}”. A metric can separate good systems from bad ones by their style alone, but not candidates of one system.`;
+    return `${sample}${scorerTitle(state.scorer)} against “${targetTitle(state.target)}”. By style alone, a metric can separate good systems from bad ones, but not candidates of one system.`;
   },
   render(node) {
     const { systems } = data.points;

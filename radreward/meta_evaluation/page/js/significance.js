@@ -7,7 +7,7 @@ const significance = {
   emptyReason: () => (results.scorer_comparisons.length ? null : "No two metrics were compared."),
   intro: () =>
     `Kendall’s τ-b with “${targetTitle(state.target)}” of the metric in the row minus that of the metric in the column, over the same pairs. ` +
-    `Shaded: p < ${ALPHA} in a permutation test, Holm-corrected for all comparisons in this table. Blue: the metric in the row agrees more.`,
+    `Shaded: p < ${ALPHA} in a permutation test, Holm-corrected for all comparisons in this table. Blue: the metric in the row agrees more with the raters.`,
   render(node) {
     const order = rankedScorers(state.target).map((entry) => [entry.name, entry.title]);
     const largest = Math.max(
@@ -44,14 +44,14 @@ const comparisonTooltip = (comparison) =>
     .filter(Boolean)
     .join("\n");
 
-// Correlation of metrics with each other, independent of the raters.
+// Correlation of metrics with each other, without the raters.
 const correlation = {
   id: "correlation",
   title: "Correlation of metrics",
   dependsOn: ["target", "scorer"],
   emptyReason: () => (results.scorer_correlations?.names?.length > 1 ? null : "There are no two metrics to correlate."),
   intro: () =>
-    "Kendall’s τ-b between the scores of two metrics, positive if they agree; in the order of the ranking. Highly correlated metrics are redundant.",
+    "Kendall’s τ-b between the scores of two metrics, positive if they agree. Metrics are in the order of the ranking. Highly correlated metrics are redundant.",
   render(node) {
     const { names, tau_b: values } = results.scorer_correlations;
     const order = rankedScorers(state.target)

@@ -53,15 +53,12 @@ function systemTests(means, differences) {
   const sign = scorers[scorerIndex.get(state.scorer)].higher_is_better ? 1 : -1;
   const order = [...means].sort((a, b) => sign * (b.mean - a.mean)).map(({ system }) => [system, system]);
   const largest = Math.max(1e-9, ...differences.map((entry) => Math.abs(entry.difference ?? 0)));
-  const negate = (value) => (isDefined(value) ? -value : value);
   const cell = (a, b) => {
     const stored = differences.find((entry) => entry.system_a === a && entry.system_b === b);
     const reversed = differences.find((entry) => entry.system_a === b && entry.system_b === a);
-    const entry = stored ?? reversed;
+    const entry = stored ?? (reversed && negated(reversed));
     if (!entry) return null;
-    const [value, low, high] = stored
-      ? [entry.difference, entry.low, entry.high]
-      : [negate(entry.difference), negate(entry.high), negate(entry.low)];
+    const { difference: value, low, high } = entry;
     const significant = isDefined(entry.p_holm) && entry.p_holm < ALPHA;
     const lines = [
       `${a} minus ${b}`,

@@ -39,6 +39,6 @@ for (const event of ["mouseover", "focusin"]) {
 }
 document.addEventListener("focusout", hideTooltip);
 document.addEventListener("keydown", ({ key }) => key === "Escape" && hideTooltip());
-// A focused element may be scrolled into view after it got the focus: its tooltip moves with it.
+// A focused element may be scrolled into view after it gets the focus: its tooltip moves with it.
 const followOwner = () => tooltipOwner && (ownerHasFocus() ? showTooltip(tooltipOwner) : hideTooltip());
 document.addEventListener("scroll", followOwner, { passive: true, capture: true });
