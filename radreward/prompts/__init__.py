@@ -4,10 +4,4 @@ from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTempl
 from radreward.prompts.parsing import ParsedAnswer
 from radreward.prompts.template import PlainPairTemplate, PromptTemplate
 
-__all__ = [
-    "ErrorAnalysis",
-    "GenerativeTemplate",
-    "ParsedAnswer",
-    "PlainPairTemplate",
-    "PromptTemplate",
-]
+__all__ = ["ErrorAnalysis", "GenerativeTemplate", "ParsedAnswer", "PlainPairTemplate", "PromptTemplate"]

@@ -66,7 +66,4 @@ def change_severity_word(sentence: Sentence, severity: str, rng: Random) -> Sent
 def closest_wording(fact: Fact, sentence: Sentence, rng: Random) -> Sentence:
     """Return the sentence for a fact that is closest to an existing one, of 40 wordings of the grammar."""
     wordings = [fact_sentence(fact, rng) for _ in range(_NUM_WORDINGS)]
-    return max(
-        wordings,
-        key=lambda wording: SequenceMatcher(None, wording.text, sentence.text, autojunk=False).ratio(),
-    )
+    return max(wordings, key=lambda wording: SequenceMatcher(None, wording.text, sentence.text, autojunk=False).ratio())
