@@ -1,4 +1,4 @@
-"""Prompt templates, and parsing of the answers that a model gives to them."""
+"""Prompt templates, and parsers of the answers to them."""
 
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.prompts.parsing import ParsedAnswer

@@ -26,7 +26,7 @@ SEVERITY_SCALES = (
     ("mildly", "moderately", "severely"),
     ("minimally", "moderately", "markedly"),
 )
-"""Words that differ in level only, from mild to severe."""
+"""Words of one kind, from mild to severe; they differ only in level."""
 
 SEVERITY_OF_PHRASE: dict[str, str] = {
     phrase: severity
