@@ -6,7 +6,7 @@ import math
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from radreward.errors import InputError
 
@@ -174,9 +174,6 @@ class Criteria:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {', '.join(self.tags)})"
-
-    def __copy__(self) -> Self:
-        return self  # immutable
 
 
 def _validated_criterion(entry: Criterion | Mapping[str, Any], number: int) -> Criterion:

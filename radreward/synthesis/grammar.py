@@ -14,6 +14,7 @@ from radreward.synthesis.elaborate_wording import (
     written_normal,
     written_sentence,
 )
+from radreward.synthesis.fact_sampling import is_certain
 from radreward.synthesis.noun_phrases import (
     NounPhrase,
     are_both_sides,
@@ -63,11 +64,6 @@ _NUM_OTHER_NEGATIVES = 3
 def is_plain_negation(fact: Fact) -> bool:
     """Return True for an absent finding without a change."""
     return fact.polarity == "absent" and not fact.change
-
-
-def _is_plain_presence(fact: Fact) -> bool:
-    """Return True for a certain finding without a change."""
-    return fact.polarity == "present" and not fact.change
 
 
 def _is_joinable(fact: Fact) -> bool:
@@ -151,7 +147,7 @@ def render_facts(
     facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = _DEFAULT_STYLE
 ) -> list[Sentence]:
     """Return sentences for facts, some of which share a sentence."""
-    can_join = _is_joinable if style.num_findings else _is_plain_presence
+    can_join = _is_joinable if style.num_findings else is_certain
     joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
     joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
     single = [fact for fact in facts if not (can_join(fact) and joins[fact.finding])]

@@ -131,14 +131,14 @@ def lowercase_same_length(text: str) -> str:
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def match_lexicon(text: str) -> list[_LexiconMatch]:
-    """Return the lexicon entries in a text, from left to right.
+def match_lexicon(text: str) -> Iterator[_LexiconMatch]:
+    """Yield the lexicon entries in a text, from left to right.
 
     >>> [(match.category, match.start, match.end) for match in match_lexicon("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
-    matches = _lexicon_pattern().finditer(lowercase_same_length(text))
-    return [_LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
+    for match in _lexicon_pattern().finditer(lowercase_same_length(text)):
+        yield _LexiconMatch(phrase_categories()[match[0]], *match.span())
 
 
 def head_word(phrase: str) -> str:
@@ -147,18 +147,9 @@ def head_word(phrase: str) -> str:
     >>> head_word("Left pleural effusion"), head_word("odd contour")
     ('pleural effusion', 'contour')
     """
-    matches = match_lexicon(phrase)
+    matches = list(match_lexicon(phrase))
     last = phrase[slice(*matches[-1][1:])] if matches else "".join(phrase.split()[-1:])
     return lowercase_same_length(last)
-
-
-def find_categories(lower: str) -> Iterator[str]:
-    """Yield the category of each lexicon entry in a lowercase text, from left to right.
-
-    >>> list(find_categories("small left pleural effusion"))
-    ['F', 'Z', 'N']
-    """
-    return (phrase_categories()[match[0]] for match in _lexicon_pattern().finditer(lower))
 
 
 def find_phrases(text: str) -> list[LexicalPhrase]:

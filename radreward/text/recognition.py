@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from radreward.text.changes import CHANGE
-from radreward.text.lexicon import find_categories, lowercase_same_length
+from radreward.text.lexicon import lowercase_same_length, match_lexicon
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, generic names, states and devices; words of location, size and form do not suffice."""
@@ -20,7 +20,7 @@ def reads_as_report(text: str) -> bool:
     >>> [reads_as_report(text) for text in ("Stable.", "No acute disease.", "WNL", "The cat sat on the mat.")]
     [True, True, True, False]
     """
-    lower = lowercase_same_length(text)
-    if any(category in _STATING_CATEGORIES for category in find_categories(lower)):
+    if any(match.category in _STATING_CATEGORIES for match in match_lexicon(text)):
         return True
+    lower = lowercase_same_length(text)
     return bool(_ALL_CLEAR.search(lower) or CHANGE.search(lower))
