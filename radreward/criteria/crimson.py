@@ -1,4 +1,4 @@
-"""CRIMSON's score of a report, from weighted findings."""
+"""CRIMSON's score of a candidate, from weighted findings."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from radreward.errors import InputError
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from torch import Tensor  # torch is imported on use, so that commands without tensors start fast
 
 CriterionKind = Literal["count", "binary", "rating"]
-
-
 _MAX_NUMBER = 1_000_000
-"""Largest weight or total; sums of larger ones lose errors of small weight in float32."""
+"""Largest weight and total. With larger ones, float32 sums would lose errors of small weight."""
 
 
 class CriteriaError(InputError):
@@ -25,7 +23,7 @@ class CriteriaError(InputError):
 
 
 class Criterion(NamedTuple):
-    """An error type, or for kind "rating" a score given by raters (higher is better).
+    """An error type, or a score given by raters if the kind is "rating" (higher is better).
 
     >>> Criterion("incorrect location", "A finding is put in the wrong place.").tag
     'incorrect_location'
@@ -159,10 +157,13 @@ class Criteria:
         if unknown := sorted(set(map(str, value)) - {"name", "criteria", "max_total"}):
             raise CriteriaError(f"Expected the keys name, criteria and max_total but got {unknown[0]!r}.")
         if not isinstance(value.get("name"), str) or not value["name"].strip():
-            raise CriteriaError("Expected `name` to be a non-empty text.")
+            raise CriteriaError(f"Expected `name` to be a non-empty text but got {reprlib.repr(value.get('name'))}.")
         entries = value.get("criteria")
         if not isinstance(entries, Sequence) or isinstance(entries, str):
-            raise CriteriaError("Expected `criteria` to be a list of criteria, each with name and description.")
+            raise CriteriaError(
+                "Expected `criteria` to be a list of criteria, each with name and description, but got "
+                f"{reprlib.repr(entries)}."
+            )
         return Criteria(value["name"], entries, value.get("max_total", 0.0))
 
     def __eq__(self, other: object) -> bool:
@@ -173,9 +174,6 @@ class Criteria:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {', '.join(self.tags)})"
-
-    def __copy__(self) -> Self:
-        return self  # immutable
 
 
 def _validated_criterion(entry: Criterion | Mapping[str, Any], number: int) -> Criterion:
@@ -213,12 +211,7 @@ def _finite_number(value: object, name: str) -> float:
 
 def _validated_error(value: object, criterion: Criterion) -> float:
     is_binary = criterion.kind == "binary"
-    if (
-        isinstance(value, int | float)  # includes bool
-        and math.isfinite(value)
-        and value >= 0
-        and (value in (0, 1) or not is_binary)
-    ):
+    if isinstance(value, int | float) and (value in (0, 1) or (0 <= value < math.inf and not is_binary)):
         return float(value)
     expected = "0 or 1" if is_binary else "a finite number >= 0"
     raise CriteriaError(f"Expected {expected} for criterion {criterion.tag!r} but got {value!r}")

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def make_pairs(totals: Tensor, group: Tensor) -> Tensor:
-    """Return the candidate pairs of a group that differ in total; the higher one is accepted (ER²Score, section 3.2).
+    """Return the pairs of candidates of one group with different totals (ER²Score, section 3.2).
+
+    The candidate with the higher total is accepted.
 
     Args:
         totals: (C,) totals of the target rewards, higher is better.
@@ -55,7 +57,7 @@ def gather_pairs(batch: RewardBatch) -> RewardPairs:
 
 
 def reward_margins(rewards: Tensor, targets: Tensor, group: Tensor) -> Tensor:
-    """Return the reward of the better minus that of the worse candidate, for all pairs within a group.
+    """Return the reward of the better candidate minus that of the worse one, for all pairs within a group.
 
     Args:
         rewards: (C, N).

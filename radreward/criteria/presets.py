@@ -17,7 +17,7 @@ RADCLIQ_ERROR_TYPES = (
     Criterion("incorrect comparison", "A comparison with an earlier study is made that the reference does not make."),
     Criterion("omission of comparison", "A change since an earlier study that the reference notes is missing."),
 )
-"""Six error types of RadCliQ (Yu et al. 2023), in the published order."""
+"""The six error types of RadCliQ (Yu et al., 2023), in the published order."""
 
 
 class RadCliQCriteria(Criteria):
@@ -43,19 +43,16 @@ class RadCliQSignificanceCriteria(Criteria):
     """
 
     def __init__(self, insignificant_weight: float = 0.25) -> None:
-        significant = [
-            Criterion(f"significant {entry.name}", f"{entry.description} It matters for the patient's care.")
+        levels = (
+            ("significant", "It matters for the patient's care.", 1.0),
+            ("insignificant", "It does not change the patient's care.", insignificant_weight),
+        )
+        criteria = [
+            Criterion(f"{level} {entry.name}", f"{entry.description} {meaning}", weight=weight)
+            for level, meaning, weight in levels
             for entry in RADCLIQ_ERROR_TYPES
         ]
-        insignificant = [
-            Criterion(
-                f"insignificant {entry.name}",
-                f"{entry.description} It does not change the patient's care.",
-                weight=insignificant_weight,
-            )
-            for entry in RADCLIQ_ERROR_TYPES
-        ]
-        super().__init__("radcliq-significance", [*significant, *insignificant])
+        super().__init__("radcliq-significance", criteria)
 
 
 class MRScoreCriteria(Criteria):
@@ -102,7 +99,7 @@ class CrimsonCriteria(Criteria):
 
 
 class RatingCriteria(Criteria):
-    """One rating per report instead of errors, higher is better; read from the column `rating`.
+    """One rating per report instead of errors, from the column `rating`; higher is better.
 
     >>> import torch
     >>> criteria = RatingCriteria()
@@ -121,7 +118,7 @@ class CriteriaFromYAML(Criteria):
         path: YAML file. Each criterion has `name`, `description` and optionally `kind` and `weight`.
 
     Raises:
-        CriteriaError: If the file is missing, is not YAML or does not define criteria; the message names it.
+        CriteriaError: If the file is missing, is not YAML or does not define criteria; the message names the file.
     """
 
     def __init__(self, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Quality of a candidate: the share of its findings that is right."""
+"""Quality of a candidate: the correct share of its findings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _Weight = TypeVar("_Weight", float, "Tensor")
 def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRIOR) -> _Weight:
     """Return (matched + prior) / (matched + prior + wrong): 1 if nothing is wrong, close to 0 if nothing is right.
 
-    `total` counts errors; quality weighs them against what is right, as radiologists do when they rate a report. The
-    prior separates one error from three where nothing matches. GREEN (Ostmeier et al., 2024, Eq. 1) is the same ratio
-    of unweighted counts without a prior.
+    A total only counts errors. The quality relates them to what is correct, as radiologists do when they rate a report.
+    If nothing matches, the prior still separates one error from three. GREEN (Ostmeier et al., 2024, Eq. 1) is the same
+    ratio of unweighted counts without a prior.
 
     Args:
-        matched: Weight of the reference's findings that the candidate states, with partial credit; number or tensor.
+        matched: Number or tensor: weight of the findings that match the reference, with partial credit.
         wrong: Weight of false findings, missed findings and wrong details, of the same shape.
-        prior: Weight added to what is right, >= 0; where all three are 0, the quality is 1.
+        prior: Weight added to `matched`, >= 0. If all three are 0, the quality is 1.
 
     >>> finding_quality(0.5, 0.0), finding_quality(0.5, 0.25), finding_quality(0.0, 0.75)
     (1.0, 0.75, 0.25)
@@ -39,9 +39,9 @@ def finding_quality(matched: _Weight, wrong: _Weight, prior: float = DEFAULT_PRI
 
 
 def set_quality(reference: Mapping[str, float], candidate: Mapping[str, float]) -> float:
-    """Return the quality of two reports, given the weights of their findings by name.
+    """Return the quality of a candidate from the weights of the findings of both reports, by name.
 
-    Findings of both reports match with the weight of the reference; the others are wrong with their own.
+    A finding of both reports matches, with its weight in the reference; every other finding is wrong.
 
     >>> set_quality({"edema": 0.5}, {"edema": 0.5, "scar": 0.25})
     0.75

@@ -9,7 +9,7 @@ from radreward.criteria import Criteria
 
 
 def mentioned_criteria(text: str | None, criteria: Criteria) -> tuple[bool, ...]:
-    """Return, for each of N criteria, True if a text mentions it by its words in their order or by its tag.
+    """Return one bool per criterion: True if a text mentions its name or its tag.
 
     If one name contains another, only the longer one counts: "omission of comparison" does not mention "omission".
 

@@ -11,14 +11,14 @@ from radreward.prompts.template import PromptTemplate
 
 
 class ErrorAnalysis(NamedTuple):
-    """Error counts of a candidate with explanations, for the N criteria: the content of an answer."""
+    """The content of an answer: error counts of a candidate for N criteria, with explanations."""
 
     error_counts: tuple[float, ...]
     """(N,)."""
     explanation: str
     """Comparison of the two reports in words."""
     error_texts: tuple[tuple[str, ...], ...]
-    """(N,) descriptions of the errors of each criterion; may be fewer than counted."""
+    """(N,) descriptions of the errors of each criterion; there may be fewer than counted."""
     matched_findings: tuple[str, ...]
     """Findings of both reports."""
 
@@ -36,12 +36,12 @@ class GenerativeTemplate(PromptTemplate):
 
     @abstractmethod
     def stop_string(self, criteria: Criteria) -> str:
-        """Return the text that ends an answer and occurs nowhere before, at which generation stops; empty for none."""
+        """Return the text at which generation stops; an answer has it at its end only. Empty if there is none."""
 
     def answer_statistics(self, text: str, criteria: Criteria) -> dict[str, float | None]:
-        """Return named numbers of an answer beyond its counts, such as its score; None if unparsable.
+        """Return further numbers of an answer by name, such as its score; None if unparsable.
 
-        SFT logs their absolute error against the written answer. The names must not depend on the text.
+        SFT logs the absolute error of each against the target answer. The names must not depend on the text.
         """
         return {}
 
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 
 def format_count(value: float) -> str:
-    """Return a number of errors as answers state it: integers without a decimal point.
+    """Return a number of errors as text, integers without a decimal point.
 
     >>> format_count(2.0), format_count(0.5)
     ('2', '0.5')

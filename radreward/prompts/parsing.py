@@ -1,4 +1,4 @@
-"""Parsed answers of a model; an unparsable value is None with a reason, never a guess."""
+"""Parsed answers of a model; an unparsable value is None with a reason."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from radreward.criteria import Criterion
 
 MAX_CHARACTERS = 100_000
-"""Longer answers are not parsed."""
+"""Maximum length of an answer; longer ones are not parsed."""
 MAX_COUNT = 1000
-"""Larger numbers of errors are not accepted."""
+"""Largest number of errors that is accepted."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
@@ -21,7 +21,7 @@ class ParsedAnswer(NamedTuple):
     values: tuple[float | None, ...]
     """(N,) number of errors per criterion; None if unparsable."""
     parse_errors: tuple[str | None, ...]
-    """(N,) reason why each value is unparsable; None if it is parsed."""
+    """(N,) reason for each unparsable value; None if it is parsed."""
     reasoning: str | None
     """Explanation before the numbers; None if the answer has none."""
     format_error: str | None

@@ -14,7 +14,7 @@ class PromptTemplate(ABC):
     """Layout of reference, candidate and criteria."""
 
     standardizes_reports: ClassVar[bool] = False
-    """True if reports are read in the wording of `standard_wording`; the prompt must have nothing else."""
+    """True if the reports are converted by `standard_wording`; then the prompt must not contain other text."""
 
     @abstractmethod
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
@@ -22,7 +22,7 @@ class PromptTemplate(ABC):
 
 
 class PlainPairTemplate(PromptTemplate):
-    """The two texts alone, for small encoders whose few positions must hold both reports.
+    """Both reports and nothing else, for small encoders with few positions.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> PlainPairTemplate().render("Clear lungs.", "No effusion.", RadCliQCriteria())
@@ -40,7 +40,7 @@ TEMPLATES = {
     "PlainPairTemplate": "radreward.prompts.template.PlainPairTemplate",
     "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
 }
-"""Import paths of the templates that a saved model may name; code is never loaded from a model's folder."""
+"""Import path of each template that a saved model may name; no code is loaded from a model's folder."""
 
 
 def template_class(name: str) -> type[PromptTemplate]:

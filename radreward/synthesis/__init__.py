@@ -1,4 +1,4 @@
-"""Training data without a language model: report grammar, perturbations, pairings and tasks; see `synthesis.llm`."""
+"""Training data from rules: report grammar, perturbations and candidate strategies; `llm` uses a language model."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Strategies of candidates by name, and from YAML files."""
+"""Candidate strategies by name and from YAML files."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def load_candidate_writer(name_or_path: str) -> CandidateWriter:
     """Return a candidate writer by its name in `STRATEGIES`, or from a YAML file.
 
     Args:
-        name_or_path: A name, or a YAML file: an error profile, one line such as `omission: [0.5, 0.3, 0.2]` per kind of
-            error, or `class_path` and `init_args` of a `CandidateWriter`, perhaps of your own.
+        name_or_path: A name, or a YAML file with one of: an error profile, one line such as
+            `omission: [0.5, 0.3, 0.2]` per kind of error; `class_path` and `init_args` of a `CandidateWriter`, also of
+            your own.
 
     Raises:
-        InputError: If there is no such strategy, or the file is unusable; names the file.
+        InputError: If there is no such strategy, or the file is unusable; the message names the file.
 
     >>> type(load_candidate_writer("graded")).__name__
     'GradedWriter'

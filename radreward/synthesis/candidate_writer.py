@@ -1,4 +1,4 @@
-"""Base class of candidate strategies, and its inputs: the reference and the request."""
+"""Base class of candidate strategies, and their inputs: the reference and the request."""
 
 from __future__ import annotations
 
@@ -23,9 +23,14 @@ from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import is_fully_parsed
 from radreward.types import Candidate
 
-LANGUAGE_TAGS = frozenset({"grammar", "medical_terminology", "clinical_history"})
+_LANGUAGE_TAGS = frozenset({"grammar", "medical_terminology", "clinical_history"})
 _MAX_CANDIDATE_TRIES = 20
 """Number of candidate sets written for a reference until their totals differ."""
+
+
+def judges_language(criteria: Criteria) -> bool:
+    """Return True if criteria judge grammar, terminology or history."""
+    return bool(_LANGUAGE_TAGS & set(criteria.tags))
 
 
 class Reference(NamedTuple):
@@ -39,11 +44,11 @@ class Reference(NamedTuple):
     sample_style: StyleSampler
     """Samples the style of a rewritten candidate."""
     generated: AnnotatedReport | None = None
-    """Output of a report generator for the same study, if it is known."""
+    """Output of a report generator for the same study, if known."""
 
     @classmethod
     def among_generated(cls, report: AnnotatedReport, sample_style: StyleSampler) -> Reference:
-        """Return a reference whose candidates are generated reports of a style."""
+        """Return a reference with samplers of generated reports of a style."""
         other, neighbor = random_report_source(sample_style), similar_report_source(report, sample_style)
         return cls(report, other, neighbor, sample_style)
 
@@ -54,22 +59,17 @@ class Reference(NamedTuple):
 
 
 class GroupRequest(NamedTuple):
-    """A group for which candidates are to be written."""
+    """A group that needs candidates."""
 
     criteria: Criteria
     number: int
     """Number of the group, from 0."""
     num_candidates: int
     references: Iterator[Reference]
-    """References for the group, sampled one by one; given reports repeat."""
-
-    @property
-    def judges_language(self) -> bool:
-        """True if the criteria judge grammar, terminology or history."""
-        return bool(LANGUAGE_TAGS & set(self.criteria.tags))
+    """References to try, sampled one by one; a given report repeats."""
 
     def repeated_references(self) -> Iterator[Reference]:
-        """Yield each reference several times, for as many sets of candidates."""
+        """Yield each reference several times, once per set of candidates."""
         for reference in self.references:
             for _ in range(_MAX_CANDIDATE_TRIES):
                 yield reference
@@ -82,7 +82,7 @@ class WrittenCandidate(NamedTuple):
     tier: str
     """Name of the requested tier, or of the strategy."""
     outcome: Literal["in tier", "outside", "limited"]
-    """limited: the reference does not allow every tier."""
+    """`limited`: the reference does not allow every tier."""
 
 
 class CandidateWriter(ABC):
@@ -93,25 +93,24 @@ class CandidateWriter(ABC):
 
     @abstractmethod
     def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
-        """Yield a reference of the request and its candidates, until the candidates are accepted.
+        """Yield pairs of a reference of the request and its candidates.
 
-        Called once per group. The generator accepts the first candidates whose totals are not all equal; nothing
-        more is requested then.
+        Called once per group. The generator takes the first pair with candidates of different totals.
 
         Args:
             request: The group.
-            rng: The group's source of randomness.
+            rng: Source of randomness of the group.
         """
 
     def read_reports(self, path: Path, text_column: str | None) -> ReportTexts:
-        """Read the reports of a file that can be references; by default all, see `read_reports`."""
+        """Read the reports of a file that can be references; all by default, see `read_reports`."""
         return read_reports(path, text_column)
 
 
 def judge_candidates(
     kind: str, reference: Reference, drafts: Iterable[CandidateDraft], criteria: Criteria
 ) -> list[WrittenCandidate]:
-    """Return drafts with their errors, of a kind that has no tier."""
+    """Return drafts with their errors as candidates of a strategy without tiers."""
     return [
         WrittenCandidate(
             judge_draft(reference.report, draft).candidate(reference.report, draft, criteria),

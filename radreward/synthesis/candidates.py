@@ -1,4 +1,4 @@
-"""Drafts of candidates for a reference: edited, rewritten, or a report of another patient; and their errors."""
+"""Drafts of candidates: the reference edited or rewritten, or a report of another patient; and their errors."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from radreward.types import Candidate
 SHORT_REPORT_SENTENCES = 4
 """Maximum number of sentences of a short report."""
 _ALWAYS_APPLICABLE = (FALSE_PREDICTION, OMISSION)
-"""Errors that nearly every report allows; the others are tried first in half of the candidates."""
+"""Errors that nearly every report allows. In half of the candidates, the other errors are tried first."""
 _MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
 _VAGUE_SHARE = 0.3
-"""Share of the edited candidates in which a finding is vague; RadCliQ counts no error, but it is not all right."""
+"""Share of the edited candidates with a vague finding; RadCliQ counts no error, but it is only partly right."""
 _DETAILED_SHARE = 0.3
-"""Share of the edited candidates that state a detail which the reference leaves open, which is right."""
+"""Share of the edited candidates with a detail that the reference does not state; this is no error."""
 _OTHER_SIDES_SHARE = 0.3
-"""Share of the candidates that state a bilateral finding as two sides, or two sides as one, if there is any."""
+"""Share of the candidates that state a bilateral finding as two sides, or two sides as bilateral, if possible."""
 _REMEASURED_SHARE = 0.5
-"""Share of the candidates that state a size as another measurement gives it, if the reference states one."""
+"""Share of the candidates with the size of another measurement, if the reference states a size."""
 _SUPPORTED_TAGS = frozenset(
     tag
     for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria())
@@ -67,7 +67,7 @@ class CandidateDraft(NamedTuple):
 
 
 def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> AnnotatedReport:
-    """Return a report with about `num_errors` more errors of alternating types, or several false findings at once."""
+    """Return a report with about `num_errors` more errors of alternating types, or some false findings at once."""
     num_false = rng.randint(2, num_errors) if num_errors > 2 and rng.random() < 0.3 else 0
     if num_false and (edited := add_false_findings(report, min(num_false, _MAX_LISTED_FINDINGS), rng)) is not None:
         report, num_errors = edited, num_errors - min(num_false, _MAX_LISTED_FINDINGS)
@@ -84,7 +84,7 @@ def add_errors(report: AnnotatedReport, num_errors: int, rng: Random) -> Annotat
 
 
 def restate_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
-    """Return a report without an error, perhaps with sides and sizes stated in another way that is as right."""
+    """Return a report in which sides and sizes may be stated in another, equally correct way."""
     if rng.random() < _OTHER_SIDES_SHARE:
         report = restate_sides(report, rng) or report
     if rng.random() < _REMEASURED_SHARE:
@@ -105,7 +105,7 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
 def rewrite_candidate(
     reference: AnnotatedReport, num_errors: int, sample_style: StyleSampler, rng: Random
 ) -> CandidateDraft:
-    """Return a new report in its own style with the facts of the reference, and about `num_errors` errors."""
+    """Return a new report in another style with the facts of the reference and about `num_errors` errors."""
     facts = add_errors(restate_details(reference, rng), num_errors, rng).facts
     style = sample_style(rng)
     if reference.has_headings:
@@ -114,7 +114,7 @@ def rewrite_candidate(
 
 
 def add_language_errors(draft: CandidateDraft, rng: Random) -> CandidateDraft:
-    """Return a draft with errors that MRScore counts and RadCliQ does not."""
+    """Return a draft, perhaps with errors that MRScore counts and RadCliQ does not."""
     if rng.random() < 0.3 and (edited := inject_grammar_errors(draft.report, rng)) is not None:
         draft = draft._replace(report=edited, has_grammar_errors=True)
     if rng.random() < 0.25 and (edited := inject_terminology_errors(draft.report, rng)) is not None:
@@ -144,7 +144,7 @@ def judge_draft(reference: AnnotatedReport, draft: CandidateDraft, judges_mrscor
     Args:
         reference: The reference.
         draft: The candidate.
-        judges_mrscore: Return the errors of `MRScoreCriteria` too.
+        judges_mrscore: Also count the errors of `MRScoreCriteria`, which takes longer.
     """
     comparison = compare_facts(reference.facts, draft.report.facts)
     counts = tally_errors(comparison.errors)
@@ -155,7 +155,7 @@ def judge_draft(reference: AnnotatedReport, draft: CandidateDraft, judges_mrscor
 
 
 def check_criteria(criteria: Criteria) -> None:
-    """Check that errors of all criteria can be synthesized.
+    """Check that synthesis can make the errors of all criteria.
 
     Raises:
         InputError: If a tag is not one of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
@@ -202,6 +202,6 @@ def _sample_style_facts(style: ReportStyle, rng: Random) -> tuple[Fact, ...]:
 
 
 def _vary_details(fact: Fact, rng: Random) -> Fact:
-    """Return the finding as another patient may have it."""
+    """Return the finding with fewer details, as another patient may have it."""
     severity = fact.severity if rng.random() < 0.6 else None
     return fact._replace(severity=severity, change=fact.change if rng.random() < 0.3 else None)

@@ -78,7 +78,7 @@ class DataCard:
         }
 
     def _tiers(self) -> dict[str, dict[str, Any]]:
-        """Return, by requested tier, the candidates of full references in and outside of it, and of limited ones."""
+        """Return counts by requested tier: candidates in it, outside of it, and of limited references."""
         tiers: dict[str, dict[str, Any]] = {}
         for tier in sorted({name for name, _ in self.tier_counts}):
             counts = {kind: self.tier_counts[tier, kind] for kind in ("in tier", "outside", "limited")}
@@ -107,6 +107,6 @@ class DataCard:
 
 
 def _table(heading: str, rows: Iterable[tuple[object, ...]]) -> list[str]:
-    """Return the lines of a Markdown table; all columns but the first hold numbers."""
+    """Return the lines of a Markdown table; all columns except the first are numbers."""
     rule = "| --- |" + " ---: |" * heading.count("|")
     return ["", f"| {heading} |", rule, *(f"| {' | '.join(map(str, row))} |" for row in rows)]

@@ -1,4 +1,4 @@
-"""Wording of report generators: longer sentences, states of organs, signs with their interpretation, remarks."""
+"""Wording of report generators: longer sentences, states of organs, interpreted signs and remarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from radreward.text.severity import SEVERITY_ADVERBS
 
 
 def _read_wordings() -> dict[str, dict[tuple[str, ...], tuple[str, ...]]]:
-    """Return the tables of elaborate_wording.txt: wordings by keys."""
+    """Return the tables of elaborate_wording.txt by name; a table has wordings by keys."""
     tables: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
     text = resources.files("radreward.synthesis").joinpath("elaborate_wording.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -30,16 +30,16 @@ NORMAL_SUBJECTS = _WORDINGS["subject"]
 """Subjects with a verb of normal statements, by the findings that they negate."""
 NORMAL_STATES = _WORDINGS["normal"][()]
 STATES = {key: wordings for (key,), wordings in _WORDINGS["state"].items()}
-"""Findings as the state of an organ; a wording with a side needs one, and one without a degree has none."""
+"""Wordings of findings as states of organs. {side} needs a side; without {adverb}, no severity can be stated."""
 TECHNIQUE_REMARKS = _WORDINGS["remark"][()]
 SIGNS = {"pneumonia": "opacity", "aspiration": "consolidation", "contusion": "opacity", "fibrosis": "interstitial"}
-"""Sign by the finding that interprets it; the sign is the more general finding."""
+"""Signs by the finding that interprets them; a sign is the more general finding."""
 REGION_ORDER = ("devices", "lungs", "pleura", "heart", "mediastinum", "abdomen", "bones")
 """Order of the organs in a report written organ by organ."""
 
 
 def written_sentence(fact: Fact, rng: Random, section: Section = "findings") -> Sentence | None:
-    """Return a longer sentence for one fact, or None if there is no wording for it."""
+    """Return a longer sentence for one fact, or None if the fact has a change."""
     if fact.change:
         return None
     if fact.polarity == "uncertain" and fact.finding in SIGNS and rng.random() < 0.5:
@@ -70,7 +70,7 @@ def written_normal(keys: tuple[str, ...], rng: Random, section: Section = "findi
 
 
 def take_differentials(facts: list[Fact], rng: Random, section: Section) -> list[Sentence]:
-    """Remove pairs of suspected findings that interpret the same appearance, and return their sentences."""
+    """Remove pairs of uncertain findings with the same appearance from the facts, and return their sentences."""
     sentences = []
     for first in [fact for fact in facts if fact.polarity == "uncertain" and fact.finding in DIFFERENTIALS]:
         other = Fact(DIFFERENTIALS[first.finding], "uncertain", first.location)
@@ -85,7 +85,7 @@ def take_differentials(facts: list[Fact], rng: Random, section: Section) -> list
 
 
 def _sign_sentence(fact: Fact, rng: Random, section: Section) -> Sentence:
-    """Return a sentence that states the sign of a suspected finding with its details, and then names it."""
+    """Return a sentence that states the sign of an uncertain finding with its details, and then the finding."""
     sign = FINDINGS[SIGNS[fact.finding]]
     location = fact.location if fact.location in sign.locations else None
     stated = Fact(sign.key, "present", location, fact.severity)

@@ -20,13 +20,13 @@ ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
 _CRIMSON_TAGS = CrimsonCriteria().tags
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
-"""Changes whose omission is an error; stability may go unmentioned."""
+"""Changes whose omission is an error; a candidate may omit that a finding is stable."""
 _DETAIL_WEIGHT = 0.5
 """Weight of a wrong detail that changes care."""
 
 
 class FactError(NamedTuple):
-    """An error of a candidate, and the facts it concerns."""
+    """An error of a candidate, and its facts."""
 
     tag: str
     """One of `ERROR_TAGS`."""
@@ -42,9 +42,9 @@ class FactComparison(NamedTuple):
 
     errors: tuple[FactError, ...]
     matched: tuple[Fact, ...]
-    """Positive findings of both reports, as the reference states them."""
+    """Positive findings of the reference that the candidate has too."""
     weights: FindingWeights
-    """Matched and wrong findings, weighted by clinical significance."""
+    """Weights of matched and wrong findings by clinical significance."""
     match_weights: tuple[tuple[float, float], ...]
     """Weight of each matched finding, and of its wrong details; see `crimson_score`."""
     missed: tuple[Fact, ...]
@@ -52,11 +52,11 @@ class FactComparison(NamedTuple):
     false: tuple[Fact, ...]
     """Findings of the candidate that the reference lacks or calls resolved."""
     wrong_details: tuple[tuple[Fact, float], ...]
-    """Findings of the candidate with wrong details that change care, and the weight of these."""
+    """Findings of the candidate with wrong details that change care, and the weight of these details."""
 
 
 class _Difference(NamedTuple):
-    """A detail in which facts about one finding differ."""
+    """A detail in which two facts about one finding differ."""
 
     changes_care: bool
     error: FactError | None
@@ -67,13 +67,13 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
     Facts are matched by `match_facts`. An unmatched fact is a false prediction or an omission. A matched fact can have
-    a wrong location, a wrong severity or size, a comparison that the reference does not make, or lack a change that the
-    reference reports; a detail that two facts share is counted once. A location, severity, size or negation that only
-    one report states is no error.
+    a wrong location, a wrong severity or size, a comparison that the reference does not make, or no change although the
+    reference states one; a detail that two facts share is counted once. A location, severity, size or negation that
+    only one report states is no error.
 
-    An error is significant if the finding as stated is urgent or actionable (`significance_level`) and, for a detail,
-    if it changes care: another side or a zone that does not touch, a severity of another level of significance or mild
-    for severe, another size (`is_same_size`), a change that is hidden or invented.
+    An error is significant if the finding is urgent or actionable (`significance_level`). An error of a detail must
+    also change care: another side, a zone that does not touch, a severity of another level of significance, mild
+    instead of severe or the reverse, another size (`is_same_size`), a change that is omitted or invented.
 
     >>> effusion = Fact("effusion", location="left")
     >>> errors = count_errors([effusion], [effusion._replace(location="right"), Fact("scoliosis")])
@@ -94,9 +94,9 @@ def tally_errors(errors: Iterable[FactError]) -> dict[str, int]:
 def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactComparison:
     """Return the errors of a candidate by the rules of `count_errors`, and the findings of both reports.
 
-    Weights follow CRIMSON (arXiv 2603.06183). A matched finding of weight w whose wrong details weigh d has the credit
-    w² / (w + d), and adds d to what is wrong, at most the larger weight of the two findings: a finding with wrong
-    details is not worse than one missed and one invented. False and missed findings add their weight. Besides the
+    Weights follow CRIMSON (arXiv 2603.06183). A matched finding of weight w whose wrong details weigh d adds
+    w² / (w + d) to `matched` and d to `wrong`, but to `wrong` at most the larger weight of the two findings: it is not
+    worse than a missed and a false finding. False and missed findings add their weight to `wrong`. In addition to the
     details that are counted as errors, a more or less specific name and another certainty can be wrong.
 
     >>> effusion = Fact("effusion", location="left")
@@ -165,7 +165,7 @@ def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
-    """Return the error of a finding that is missed, invented, or present in one report and resolved in the other."""
+    """Return the error of a finding that only one report states, or that only one report calls resolved."""
     if expected and (expected.positive or not stated):
         tag = OMISSION if expected.positive else OMITTED_COMPARISON
         return FactError(tag, is_actionable(expected), expected, stated)
@@ -175,7 +175,7 @@ def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
 
 
 def _differences(match: FactMatch) -> list[_Difference]:
-    """Return the details that differ, each once although two facts may share it."""
+    """Return the details that differ, each once even if two facts share it."""
     differences: dict[str, _Difference] = {}
     for expected in match.reference:
         for stated in match.candidate:
@@ -191,7 +191,7 @@ def _differences(match: FactMatch) -> list[_Difference]:
 
 
 def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[str, str | None, bool]]:
-    """Yield each detail that differs, its tag if RadCliQ counts it, and whether it changes care."""
+    """Yield each detail that differs, its tag (None if RadCliQ does not count it), and True if it changes care."""
     level = significance_level(expected)
     if expected.finding != stated.finding:
         specific = max(expected, stated, key=lambda fact: len(ancestors(fact.finding)))

@@ -1,4 +1,4 @@
-"""The statements of both reports in which the errors of a candidate show."""
+"""Localization of the errors of a candidate in statements of both reports."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from radreward.text.significance import significance_weight
 from radreward.types import LocatedError, Side
 
 _LOCATED_TAGS = frozenset((*RadCliQCriteria().tags, *RadCliQSignificanceCriteria().tags))
-"""Criteria whose errors concern a fact, and so a statement."""
+"""Tags of criteria whose errors concern a fact, and so a statement."""
 
 
 def locate_errors_of_facts(
     comparison: FactComparison, reference: AnnotatedReport, candidate: AnnotatedReport, criteria: Criteria
 ) -> tuple[LocatedError, ...] | None:
-    """Locate the errors of a candidate in statements; None if the criteria count errors that concern no fact.
+    """Locate the errors of a candidate in statements; return None if a criterion concerns no facts.
 
-    What is missed shows in the reference, all else in the candidate: in every sentence that states the fact, more or
-    less specifically. Errors that share a sentence are located together.
+    Missed findings are located in the reference, all other errors in the candidate: in every sentence that states the
+    fact, more or less specifically. Errors that share a sentence are one located error.
 
     >>> from radreward.synthesis.error_counting import compare_facts
     >>> from radreward.text.report_parser import parse_report
@@ -57,14 +57,14 @@ def locate_errors_of_facts(
 
 class _Located(NamedTuple):
     numbers: set[int]
-    """Numbers of the sentences."""
+    """Indices of the sentences."""
     counts: Counter[str]
     """Error counts by tag."""
     wrong: float
 
 
 def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, tuple[str, ...], float]]:
-    """Yield facts with the tags of their errors, or with their wrong weight."""
+    """Yield the side and the fact of each error with its tags, and of each wrong finding with its weight."""
     for error in comparison.errors:
         side = Side.REFERENCE if error.tag in (OMISSION, OMITTED_COMPARISON) else Side.CANDIDATE
         fact = error.reference if side is Side.REFERENCE else error.candidate
@@ -80,7 +80,7 @@ def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, 
 
 
 def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
-    """Return the numbers of the sentences that state a fact, or a part of it."""
+    """Return the indices of the sentences that state a fact or a part of it."""
     return {
         number
         for number, sentence in enumerate(report.sentences)
@@ -89,7 +89,7 @@ def _stating_sentences(report: AnnotatedReport, fact: Fact) -> set[int]:
 
 
 def _merge(located: list[_Located], new: _Located) -> list[_Located]:
-    """Return located errors with a new one, joined with those that share a sentence with it."""
+    """Return located errors and a new one, which is merged with those that share a sentence with it."""
     separate = []
     for entry in located:
         if entry.numbers & new.numbers:

@@ -21,21 +21,22 @@ from radreward.text.facts import AnnotatedReport
 _MAX_ERRORS_PER_KIND = 6
 _MAX_SAMPLES = 1000
 _MAX_PROFILE_TRIES = 60
-"""Number of references tried for one that allows the requested errors; then the closest candidates are taken."""
+"""Maximum number of references without the requested errors; then the closest candidates are taken."""
 MAX_DRAFTS = 4
-"""Number of drafts per candidate; one more reference more often allows the errors than one more draft."""
+"""Maximum number of drafts per candidate; few, because a new reference helps more often than a new draft."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorProfile:
-    """Probabilities of the number of errors of each kind, which are independent.
+    """Probabilities of the number of errors of each kind; the kinds are independent.
 
     Args:
         name: Name of the profile.
-        probabilities: A tag of RadCliQ's six kinds → probabilities of 0, 1, 2, … errors; a kind left out has none.
+        probabilities: Tags of RadCliQ's error types → probabilities of 0, 1, 2, … errors. Types without an entry have
+            no errors.
 
     Raises:
-        InputError: If a tag is unknown, or the numbers of a tag are no probabilities.
+        InputError: If a tag is unknown, or its numbers are not probabilities.
 
     >>> ErrorProfile("lost", {"omission": (0.0, 0.0, 1.0)}).sample(Random(0))["omission"]
     2
@@ -61,10 +62,10 @@ class ErrorProfile:
         return {tag: rng.choices(range(len(share)), share)[0] for tag, share in shares.items()}
 
     def sample_different(self, count: int, rng: Random) -> list[dict[str, int]]:
-        """Return requests for candidates of one reference, whose totals are not all equal.
+        """Return requests for the candidates of one reference; their totals are not all equal.
 
         Raises:
-            InputError: If the profile has one total only.
+            InputError: If all samples of the profile have the same total.
         """
         for _ in range(_MAX_SAMPLES):
             requests = [self.sample(rng) for _ in range(count)]
@@ -87,8 +88,8 @@ PROFILES = {
         },
     ),
 }
-"""Profiles by name. balanced: each kind of error is in half of the candidates, so that no constant answer is often
-right. details: wrong places and severities are most frequent, which are rare in other candidates and learned last."""
+"""Profiles by name. `balanced`: each kind of error is in half of the candidates, so that a constant answer is rarely
+right. `details`: most errors are wrong locations and severities, which other strategies rarely make."""
 
 
 def parse_profile(name: str, values: Any) -> ErrorProfile:
@@ -96,10 +97,10 @@ def parse_profile(name: str, values: Any) -> ErrorProfile:
 
     Args:
         name: Name of the profile.
-        values: Kinds of errors and lists of probabilities, such as `omission: [0.5, 0.3, 0.2]`.
+        values: Mapping of error types to lists of probabilities, such as `omission: [0.5, 0.3, 0.2]`.
 
     Raises:
-        InputError: If the values are no profile.
+        InputError: If the values are not a profile.
     """
     try:
         shares = {str(tag): tuple(map(float, numbers)) for tag, numbers in values.items()}
@@ -112,9 +113,9 @@ def parse_profile(name: str, values: Any) -> ErrorProfile:
 
 
 class ProfileWriter(CandidateWriter):
-    """Writer of candidates with requested errors; a reference that does not allow them is replaced.
+    """Writer of candidates with the error counts of a profile; replaces a reference that does not allow them.
 
-    The counts of a candidate are those of the errors made, not of those requested.
+    A candidate's counts are those of its actual errors.
 
     Args:
         profile: Requested number of errors of each kind.
@@ -134,7 +135,7 @@ class ProfileWriter(CandidateWriter):
     def _write_closest(
         self, reference: Reference, requested: Mapping[str, int], criteria: Criteria, rng: Random
     ) -> WrittenCandidate:
-        """Return a candidate with the requested errors, or the closest of a few drafts if none has exactly these."""
+        """Return a candidate with the requested errors, or the closest of a few drafts."""
         drafts: list[tuple[int, CandidateDraft, DraftJudgement]] = []
         for _ in range(MAX_DRAFTS):
             draft = CandidateDraft(_make_errors(reference.report, requested, rng), "edited")

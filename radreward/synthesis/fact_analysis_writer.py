@@ -1,4 +1,4 @@
-"""Error analyses in words, written from the facts of both reports."""
+"""Writer of error analyses in words, from the facts of both reports."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _ERROR_TEMPLATES: dict[str, tuple[str, ...]] = {
 
 
 class FactAnalysisWriter(AnalysisWriter):
-    r"""Writer of the findings of both reports, then of every error by its criterion.
+    r"""Writer of analyses with the findings of both reports, then every error by its criterion.
 
-    Facts are parsed from the text, exactly for text of the report grammar. If the number of errors of a criterion
-    differs from its given count, they are counted but not described.
+    Facts are parsed from the text; this is exact for text of the report grammar. If the parsed errors of a criterion
+    differ in number from its given count, its errors are not described.
 
     Args:
-        vary_wording: Vary names and sentences; otherwise each fact has one form, which a small model learns sooner.
+        vary_wording: Vary names and sentences. Otherwise each fact has one wording, which a small model learns faster.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> counts = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -131,7 +131,7 @@ class FactAnalysisWriter(AnalysisWriter):
 
 
 def _severity_words(fact: Fact | None, other: Fact | None) -> str:
-    """Return the severity of a fact if both facts have different ones, or else its size."""
+    """Return the severity of a fact if both facts state different ones, otherwise its size."""
     if not fact or not other:
         return ""
     return fact.severity or "" if other.severity and fact.severity != other.severity else _size_words(fact)

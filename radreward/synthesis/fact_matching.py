@@ -10,22 +10,22 @@ from radreward.text.findings import ancestors, is_related
 from radreward.text.locations import contains_location
 
 _SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
-"""Findings that a report can state beside a kind of them: a nodule beside a mass."""
+"""Findings that a report can state in addition to a kind of them, such as a nodule and a mass."""
 
 
 class FactMatch(NamedTuple):
-    """Facts about one finding; a bilateral fact matches a fact of each side, an unmatched one none."""
+    """Facts about one finding: a bilateral fact matches one fact per side, an unmatched fact none."""
 
     reference: tuple[Fact, ...]
     candidate: tuple[Fact, ...]
 
 
 def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[FactMatch]:
-    """Return the matched facts of two reports: of positive findings, and of those that have resolved.
+    """Match the facts of two reports about positive and resolved findings.
 
-    A report that states one finding several times, more or less specifically, states it once. Then a bilateral finding
-    is matched with its two sides, and the other facts one to one: the same finding before a more general or more
-    specific one, the most similar first. A fact that repeats a matched one of its report is left out.
+    Several facts of one report about the same finding, more or less specific, are merged. Then a bilateral finding is
+    matched with its two sides, and the other facts one to one: the same finding before a more general or more specific
+    one, the most similar first. An unmatched fact is left out if it repeats a matched one of its report.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
@@ -49,9 +49,9 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
 
 
 def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the positive and resolved findings of a report, each once and as specifically as the report states it.
+    """Return the positive and resolved findings of a report, each once with all details of the report.
 
-    A sign and its interpretation are one finding, and so are statements that differ in what they leave out.
+    A sign and its interpretation are one finding. So are facts whose details do not contradict each other.
 
     >>> _distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
     [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None, size=None)]
@@ -71,12 +71,12 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
 
 
 def _generality(fact: Fact) -> tuple[int, int, tuple[str, ...]]:
-    """Return a sort key that does not depend on the order of facts: the most specific first."""
+    """Return a sort key for the most specific fact first, independent of the order of facts."""
     return -len(ancestors(fact.finding)), -sum(map(bool, fact[2:])), tuple(map(str, fact))
 
 
 def is_included(fact: Fact, specific: Fact) -> bool:
-    """Return True if `specific` states the finding of a fact, or its interpretation, at the same location."""
+    """Return True if `specific` states the finding of a fact or a kind of it, at the same location."""
     if fact.positive != specific.positive or fact.finding not in ancestors(specific.finding):
         return False
     locations = (fact.location or specific.location or "", specific.location or fact.location or "")
@@ -97,7 +97,7 @@ def _fill_details(specific: Fact, fact: Fact) -> Fact:
 
 
 def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple[Fact, ...]]]:
-    """Remove bilateral facts of the first list and their two sides of the second, and return them."""
+    """Remove bilateral facts from the first list and their two sides from the second, and return them."""
     taken = []
     for whole in [fact for fact in wholes if fact.positive and (fact.location or "").startswith("bilateral")]:
         zone = (whole.location or "").removeprefix("bilateral")
@@ -118,7 +118,7 @@ def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple
 
 
 def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
-    """Return True if a fact repeats a matched one of its report, more or less specifically, at no other location."""
+    """Return True if a fact repeats a matched one of its report, more or less specifically, with no other location."""
     return any(
         other.positive == fact.positive
         and is_related(other.finding, fact.finding)

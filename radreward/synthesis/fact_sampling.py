@@ -26,7 +26,7 @@ FINDING_CLUSTERS: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = (
     (1.0, (("picc", 0.8), ("port", 0.3), ("effusion", 0.3), ("atelectasis", 0.3))),
     (1.0, (("interstitial", 0.8), ("fibrosis", 0.5), ("bronchiectasis", 0.4), ("peribronchial", 0.3))),
 )
-"""Weight of each cluster, and its findings with their probabilities."""
+"""Clusters of findings: weight of the cluster, and the probability of each finding."""
 
 COMMON_FINDINGS = frozenset(
     (
@@ -36,10 +36,10 @@ COMMON_FINDINGS = frozenset(
         *("ett", "ngt", "cvc", "picc", "chesttube", "pacemaker", "sternotomy"),
     )
 )
-"""Everyday findings, sampled four times as often as others."""
+"""Findings that are sampled four times as often as others."""
 
 _BOTH_SIDES_SHARE = 0.2
-"""Share of the findings of a full-size report that are stated for each side, if they have one."""
+"""Share of the findings with sides that a full-size report states once per side."""
 
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
@@ -52,7 +52,7 @@ ALL_SIZES = tuple(size for sizes in SIZES.values() for size in sizes)
 _MEASURED_SHARE = 0.8
 """Share of the measured findings whose size is stated."""
 _DOUBT_SHARE = 0.05
-"""Share of the findings that a report generator only suspects, in addition to those of `sample_fact`."""
+"""Share of the findings that `with_doubts` makes uncertain, in addition to those of `sample_fact`."""
 
 
 def sample_findings(rng: Random, keys: Sequence[str], count: int) -> list[str]:
@@ -66,7 +66,7 @@ def sample_any_finding(rng: Random) -> str:
 
 
 def sample_fact(key: str, rng: Random) -> Fact:
-    """Return a finding with location, severity, certainty, change and size, each stated or not."""
+    """Return a finding with sampled details; each may be missing."""
     finding = FINDINGS[key]
     location = None
     if finding.locations and rng.random() < (0.6 if finding.is_device else 0.8):
@@ -87,17 +87,17 @@ def sample_fact(key: str, rng: Random) -> Fact:
 
 
 def sample_plain_fact(key: str, rng: Random) -> Fact:
-    """Return a certain finding without change, which a sentence can list with others."""
+    """Return a certain finding without change, so that a sentence can list it with others."""
     return sample_fact(key, rng)._replace(polarity="present", change=None)
 
 
 def sample_facts(rng: Random, max_findings: int | None = None, common_only: bool = False) -> tuple[Fact, ...]:
-    """Return the facts of a report: none in a fifth of reports, else mostly a cluster and some other findings.
+    """Return the facts of a report: none in a fifth of reports, otherwise mostly a cluster and some other findings.
 
     Args:
         rng: Source of randomness.
-        max_findings: At least one and at most this many of the sampled findings; all if None.
-        common_only: Only `COMMON_FINDINGS`.
+        max_findings: Maximum number of findings; no limit if None.
+        common_only: Sample `COMMON_FINDINGS` only.
 
     >>> sample_facts(Random(3)) == sample_facts(Random(3))
     True
@@ -142,7 +142,7 @@ def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
 
 
 def with_doubts(facts: Sequence[Fact], rng: Random) -> tuple[Fact, ...]:
-    """Return facts, some of the certain ones suspected only, and some of these with a second interpretation."""
+    """Return facts with some certain ones made uncertain, and with a second interpretation of some uncertain ones."""
     doubted: list[Fact] = []
     for fact in facts:
         finding = FINDINGS[fact.finding]
@@ -163,7 +163,7 @@ def is_certain(fact: Fact) -> bool:
 
 
 def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
-    """Return a finding on the left and on the right, in one zone, of one severity or of different ones."""
+    """Return a finding on the left and on the right, in the same zone, with equal or different severity."""
     locations = FINDINGS[key].locations
     zones = [location.removeprefix("left") for location in locations if location.startswith("left")]
     zone = rng.choice([zone for zone in zones if f"right{zone}" in locations])
@@ -176,7 +176,7 @@ def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
 
 
 def _sample_resolved(rng: Random, present: list[str]) -> list[Fact]:
-    """Return, rarely, a finding that has resolved, unless a related one is present."""
+    """Return a resolved finding in 4 % of cases, unless a related one is present."""
     if rng.random() > 0.04:
         return []
     key = rng.choice(("pneumothorax", "effusion", "edema", "consolidation", "atelectasis"))

@@ -1,4 +1,4 @@
-"""Candidates that state one finding of the reference right, partly right, and not at all."""
+"""Candidates that state one finding of the reference correctly, partly correctly, or not at all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.significance import significance_level, significance_weight
 
 _MAX_OTHER_ERRORS = 2
-"""Maximum number of other errors, which all candidates of a reference have."""
+"""Maximum number of other errors, which all candidates of a reference share."""
 
 
 def _other_side(fact: Fact) -> list[Fact]:
@@ -35,7 +35,7 @@ def _other_side(fact: Fact) -> list[Fact]:
 
 
 def _other_certainty(fact: Fact) -> list[Fact]:
-    """Return an urgent fact with another certainty; that of other findings does not change care."""
+    """Return an urgent fact with another certainty; for other facts, certainty does not change care."""
     return with_other_certainty(fact) if significance_level(fact) == "urgent" else []
 
 
@@ -47,11 +47,11 @@ PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
     "more specific name": more_specific_facts,
     "other certainty": _other_certainty,
 }
-"""Ways to state a finding partly right."""
+"""Ways to state a finding partly correctly."""
 
 
 class GradedWriter(CandidateWriter):
-    """Writer of candidates that state one finding of the reference right, partly right, and not at all."""
+    """Writer of candidates that state one finding of the reference correctly, partly correctly, or not at all."""
 
     def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
         """See `CandidateWriter.write`."""
@@ -61,9 +61,9 @@ class GradedWriter(CandidateWriter):
 
 
 def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[CandidateDraft]:
-    """Return candidates with one finding right, partly right, and not at all, in random order.
+    """Return candidates with one finding correct, partly correct, and omitted, in random order.
 
-    They have the same other errors, and each further candidate one error more.
+    All other errors are the same. Candidates beyond these three have one more error each.
 
     Args:
         reference: The reference.
@@ -71,7 +71,7 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
         rng: Source of randomness.
 
     Returns:
-        The candidates; none if no finding of the reference that counts can be stated partly right.
+        The candidates; none if no significant finding of the reference can be stated partly correctly.
     """
     base = add_errors(restate_details(reference, rng), rng.randint(0, _MAX_OTHER_ERRORS), rng)
     stated = [fact for fact in reference.facts if significance_weight(fact) and fact in base.facts]

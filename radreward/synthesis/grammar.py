@@ -1,4 +1,4 @@
-"""The report grammar: from facts to sentences, and to reports in many styles."""
+"""The report grammar: writes facts as sentences and as reports in many styles."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from radreward.synthesis.elaborate_wording import (
     written_normal,
     written_sentence,
 )
+from radreward.synthesis.fact_sampling import is_certain
 from radreward.synthesis.noun_phrases import (
     NounPhrase,
     are_both_sides,
@@ -44,30 +45,25 @@ from radreward.text.sentence_templates import (
 
 _DEFAULT_STYLE = ReportStyle()
 _ELABORATE_SHARE = 0.6
-"""Share of the sentences of an elaborate style in longer wording."""
+"""Share of the sentences with longer wording in elaborate styles."""
 _COMPOSED_SHARE = 0.5
-"""Share of the normal statements that are composed of subject and state."""
+"""Share of the normal statements that are composed of a subject and a state."""
 _WRITTEN_NEGATION_SHARE = 0.3
-"""Share of the negations in longer wording, in other than elaborate styles."""
+"""Share of the negations with longer wording in other styles."""
 _UNCHANGED_SHARE = 0.2
-"""Share of the normal statements that call a body part unchanged instead, and so negate nothing."""
+"""Share of the normal statements that only call a body part unchanged, and so negate nothing."""
 MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
-"""Findings of pertinent negatives."""
+"""Findings that reports often negate."""
 _OTHER_NEGATIVES = tuple(key for key, finding in FINDINGS.items() if not finding.is_device and key not in _NEGATIVES)
 _NUM_OTHER_NEGATIVES = 3
-"""Number of further findings that a report may negate, each as probably as a pertinent one."""
+"""Number of further findings that a report may negate, with the same probability."""
 
 
 def is_plain_negation(fact: Fact) -> bool:
     """Return True for an absent finding without a change."""
     return fact.polarity == "absent" and not fact.change
-
-
-def _is_plain_presence(fact: Fact) -> bool:
-    """Return True for a certain finding without a change."""
-    return fact.polarity == "present" and not fact.change
 
 
 def _is_joinable(fact: Fact) -> bool:
@@ -94,7 +90,7 @@ def fact_sentence(fact: Fact, rng: Random, section: Section = "findings") -> Sen
 
 
 def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence:
-    """Return one sentence for several facts, all of them certain or all plainly absent.
+    """Return one sentence for several facts; all must be certain, or all absent without a change.
 
     Both sides of a finding share its name: "small left and moderate right effusions".
     """
@@ -114,7 +110,7 @@ def joint_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findi
 
 
 def _group_sides(facts: Sequence[Fact]) -> list[tuple[Fact, ...]]:
-    """Return facts in order, neighbors about the two sides of a finding together."""
+    """Return facts in groups; two neighbors about both sides of a finding are one group."""
     groups: list[tuple[Fact, ...]] = []
     for fact in facts:
         if groups and len(groups[-1]) == 1 and are_both_sides(groups[-1][0], fact):
@@ -151,7 +147,7 @@ def render_facts(
     facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = _DEFAULT_STYLE
 ) -> list[Sentence]:
     """Return sentences for facts, some of which share a sentence."""
-    can_join = _is_joinable if style.num_findings else _is_plain_presence
+    can_join = _is_joinable if style.num_findings else is_certain
     joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
     joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
     single = [fact for fact in facts if not (can_join(fact) and joins[fact.finding])]
@@ -184,7 +180,7 @@ def _styled_sentence(facts: Sequence[Fact], rng: Random, section: Section, style
 
 
 def _normal_sentences(positive: set[str], rng: Random, section: Section, style: ReportStyle) -> list[Sentence]:
-    """Return normal statements and pertinent negatives that do not contradict the positive findings."""
+    """Return normal statements and negated findings that do not contradict the positive findings."""
     probability = style.negative_probability
     negative = {key for finding in positive for key in ancestors(finding)}
 
@@ -216,7 +212,7 @@ def _is_implausible(keys: tuple[str, ...], positive: set[str]) -> bool:
 
 
 def _affected_region(key: str) -> str | None:
-    """Return the region that a finding keeps from being normal; an enlarged heart leaves the vessels normal."""
+    """Return the region that a finding makes abnormal, if any; with an enlarged heart, vessels can be normal."""
     finding = FINDINGS[key]
     if finding.region == "heart":
         return {"edema": "lungs", "pericardial": "heart"}.get(ancestors(key)[-1])
@@ -224,10 +220,10 @@ def _affected_region(key: str) -> str | None:
 
 
 def render_report(facts: Sequence[Fact], rng: Random, style: ReportStyle | None = None) -> AnnotatedReport:
-    """Return a report that states facts, with fitting negatives.
+    """Return a report that states facts and negates some other findings.
 
     Args:
-        facts: Facts to state; absent facts without a change are left to the negatives.
+        facts: Facts to state; absent facts without a change are ignored.
         rng: Source of randomness for all wording.
         style: Style of the report; sampled if None.
     """
@@ -273,13 +269,13 @@ def _render_impression(stated: list[Fact], rng: Random, style: ReportStyle) -> l
 
 
 def _urgency_rank(fact: Fact) -> int:
-    """Return the rank in an impression: the most urgent first, devices last."""
+    """Return the rank in an impression: the most urgent findings first, devices last."""
     finding = FINDINGS[fact.finding]
     return len(URGENCIES) if finding.is_device and not finding.is_significant else URGENCIES.index(finding.urgency)
 
 
 def _with_filler(sentences: list[Sentence], style: ReportStyle, rng: Random) -> list[Sentence]:
-    """Return sentences with, perhaps, one that states no finding; a remark on technique comes first."""
+    """Return sentences, perhaps with one that states no finding; a remark on technique comes first."""
     if not sentences or rng.random() >= style.filler_probability:
         return sentences
     section = sentences[0].section

@@ -25,9 +25,9 @@ from radreward.text.report_parser import is_fully_parsed, parse_report
 logger = logging.getLogger(__name__)
 _Pairing = Literal["random", "shuffled", "neighbor", "edited", "generated"]
 PAIRINGS: tuple[_Pairing, ...] = ("random", "shuffled", "neighbor", "edited")
-"""Another report; sentences removed and shuffled; the most similar report; errors in findings, severity, location.
+"""Another report; sentences removed and shuffled; a similar report; errors in findings, severity and location.
 
-The fifth, the output of a report generator, needs such outputs.
+The fifth pairing, "generated", needs outputs of a report generator.
 """
 _MAX_EDITS = TIER_ERRORS[1][1]
 
@@ -36,8 +36,8 @@ class GreenPairingWriter(CandidateWriter):
     """Writer of candidates of the pairings in turn, over all groups; given reports must be completely parsed.
 
     Args:
-        generated_column: Column of the file of reports with a report generator's outputs for the same studies, which
-            are a fifth pairing.
+        generated_column: Column of the file of reports with outputs of a report generator for the same studies; it adds
+            a fifth pairing.
     """
 
     def __init__(self, generated_column: str | None = None) -> None:
@@ -47,12 +47,12 @@ class GreenPairingWriter(CandidateWriter):
         """See `CandidateWriter.write`.
 
         Raises:
-            InputError: If a given report is not completely parsed, or has no output although a column is named.
+            InputError: If a given report is not completely parsed, or has no output in the given column.
         """
         first = request.number * request.num_candidates
         for reference in request.repeated_references():
             if not is_fully_parsed(reference.report):
-                raise InputError("reports: Expected completely parsed reports for pairings.")
+                raise InputError("reports: Expected completely parsed reports for pairings but one is not.")
             if self.generated_column and reference.generated is None:
                 raise InputError("generated_column: Expected a file of reports with this column but got none.")
             pairings: tuple[_Pairing, ...] = PAIRINGS if reference.generated is None else (*PAIRINGS, "generated")
@@ -64,7 +64,7 @@ class GreenPairingWriter(CandidateWriter):
             yield reference, candidates
 
     def read_reports(self, path: Path, text_column: str | None) -> ReportTexts:
-        """Read reports, and a generator's outputs, that are completely parsed, so that all errors can be counted.
+        """Read the reports, and outputs of a generator, that are completely parsed, so that all errors can be counted.
 
         Raises:
             InputError: If the file cannot be used, or fewer than two rows are completely parsed.

@@ -1,4 +1,4 @@
-"""One group of a reference and candidates, which depends on the seed and its number only."""
+"""Generator of groups; a group depends on the seed and its number only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.synthesis.candidate_writer import (
-    LANGUAGE_TAGS,
     CandidateWriter,
     GroupRequest,
     Reference,
     WrittenCandidate,
+    judges_language,
 )
 from radreward.synthesis.candidates import SHORT_REPORT_SENTENCES, check_criteria, random_report_source
 from radreward.synthesis.report_pool import ReportPool
@@ -32,28 +32,28 @@ from radreward.synthesis.tier_writer import TierWriter
 from radreward.types import ReportGroup
 
 _MAX_REFERENCE_TRIES = 100
-"""Number of references sampled until candidates differ; a normal chest, say, has no location to be wrong about."""
+"""Number of references sampled until candidates differ; a normal chest has no location that can be wrong."""
 _DEFAULT_MAX_FINDINGS = 4
 
 
 class WrittenGroup(NamedTuple):
-    """A generated group with the origin of its candidates."""
+    """A generated group, and its candidates with their tiers."""
 
     group: ReportGroup
     candidates: list[WrittenCandidate]
 
 
 class GroupGenerator:
-    """Generator of single groups from their numbers: samples references until the writer's candidates differ.
+    """Generator of groups by number; samples references until the totals of the candidates differ.
 
     Args:
         criteria: Criteria of the error counts.
         per_reference: Number of candidates per reference.
         seed: Seed of all sampling.
         reports: Reports to use as references in turn, at least two; by default, references are generated.
-        granularity: Kind of generated texts.
+        granularity: Kind of generated texts, see `synthesize`.
         max_findings: Maximum number of findings of a plain report, 4 by default.
-        candidates: Strategy by which candidates are made; tiers of quality by default.
+        candidates: Strategy that makes the candidates; alternating tiers by default.
 
     Raises:
         ValueError: If `max_findings` is less than 1, or `per_reference` less than 2.
@@ -76,7 +76,7 @@ class GroupGenerator:
         if max_findings is not None and max_findings < 1:
             raise InputError(f"Expected `max_findings` to be >= 1 but got {max_findings}.")
         check_criteria(criteria)
-        self.judges_language = bool(LANGUAGE_TAGS & set(criteria.tags))
+        self.judges_language = judges_language(criteria)
         if granularity != "report" and (self.judges_language or reports is not None):
             raise InputError("granularity: Expected `report` for given reports and for criteria that judge sections.")
         if max_findings is not None and granularity != "plain":
@@ -90,7 +90,7 @@ class GroupGenerator:
         self.pool = None if reports is None else ReportPool.from_texts(reports)
 
     def generate(self, number: int) -> WrittenGroup:
-        """Return a group, which depends on the seed and its number only.
+        """Return the group with a number.
 
         Raises:
             InputError: If no candidates with different totals can be written.
@@ -102,7 +102,7 @@ class GroupGenerator:
         for reference, written in self.writer.write(request, rng):
             text = reference.report.text
             candidates = tuple(entry.candidate for entry in written)
-            # Rounded, because training compares totals in float32.
+            # Rounded because training compares totals in float32.
             totals = {round(self.criteria.weighted_errors(entry.errors or {}), 6) for entry in candidates}
             if len(totals) > 1:
                 return WrittenGroup(ReportGroup(f"synthetic-{self.seed}-{number}", text, candidates), written)
@@ -117,7 +117,7 @@ class GroupGenerator:
             yield self._given_reference(self.pool, number) if self.pool else self._generated_reference(rng)
 
     def _given_reference(self, pool: ReportPool, number: int) -> Reference:
-        """Return a given report; others are generated if too few of the given ones are completely parsed."""
+        """Return a given report; its candidates are generated if too few given reports are completely parsed."""
         index = number % len(pool.reports)
         report = pool.reports[index]
         style = brief_style if len(report.sentences) <= SHORT_REPORT_SENTENCES else mixed_style

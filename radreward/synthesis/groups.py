@@ -1,4 +1,4 @@
-"""Training data without a language model: groups of a reference and candidates whose errors are known."""
+"""Training data from rules: groups of a reference and candidates with known errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def synthesize(
 ) -> Iterator[ReportGroup]:
     """Return groups of one reference and its candidates, from the grammar or from given reports.
 
-    A group depends on the seed and its number only. Given reports are references in turn; unparsed text is unchanged.
+    A group depends on the seed and its number only. Given reports are references in turn; their unparsed text is not
+    edited.
 
     Args:
         criteria: Criteria of the error counts; any tags of RadCliQ, RadCliQ with significance, CRIMSON and MRScore.
@@ -43,11 +44,11 @@ def synthesize(
         per_reference: Number of candidates per reference.
         seed: Seed of all sampling.
         reports: Real reports to use as references, at least two; `ReportTexts` can add a report generator's outputs.
-        granularity: Complete reports, a quarter each brief, of usual length, with five to eight findings, and in the
-            style of report generators; single statements, from which a model learns wording faster; or a few findings
-            in plain words, for a model trained from scratch.
+        granularity: `report` for complete reports: a quarter each is brief, of usual length, with five to eight
+            findings, and in the style of report generators. `statement` for single statements, from which a model
+            learns wording faster. `plain` for a few findings in plain words, for a model trained from scratch.
         max_findings: Maximum number of findings of a plain report, 4 by default.
-        candidates: Strategy by which candidates are made; alternating tiers of quality by default.
+        candidates: Strategy that makes the candidates; alternating tiers by default.
 
     Returns:
         Groups with at least two different totals, generated lazily.
@@ -88,22 +89,22 @@ def synthesize_files(
     """Write `groups.parquet` and a data card into a folder.
 
     Args:
-        output: The folder.
-        criteria: Criteria of the error counts.
+        output: Output folder.
+        criteria: See `synthesize`.
         groups: Number of groups; defaults to the number of reports with text, or 10,000 without `reports`.
-        per_reference: Number of candidates per reference.
-        seed: Seed of all sampling.
+        per_reference: See `synthesize`.
+        seed: See `synthesize`.
         reports: CSV, JSONL or Parquet file of real reports; by default, references are generated.
         text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
-        granularity: Kind of generated texts, see `synthesize`.
-        max_findings: Maximum number of findings of a plain report.
-        candidates: Strategy by which candidates are made; alternating tiers of quality by default.
+        granularity: See `synthesize`.
+        max_findings: See `synthesize`.
+        candidates: See `synthesize`.
 
     Returns:
-        The Parquet file.
+        Path of the Parquet file.
 
     Raises:
-        InputError: If the reports cannot be used, or synthesis does not support the criteria.
+        InputError: If the reports cannot be used, or for the reasons of `synthesize`.
     """
     candidates = candidates or TierWriter()
     given = candidates.read_reports(reports, text_column) if reports else None

@@ -1,4 +1,4 @@
-"""Noun phrases of findings with severity and location, and templates filled with number agreement."""
+"""Noun phrases of findings with severity and location, and templates filled with the matching verb forms."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PARTICIPLE_NAME = re.compile(
     "enlarged|dilated|elevated|raised|prominent|increased|hyper(?:expanded|inflated) |tortuous|unfolded|ectatic|"
     "widened|distended|calcified|atherosclerotic|diminished|blunted|displaced|exaggerated"
 )
-"""Start of names that take an adverb, such as "mildly enlarged heart"."""
+"""Start of names that need an adverb of severity, such as "mildly enlarged heart"."""
 _ASYMMETRY = {
     "effusion": "left greater than right",
     "atelectasis": "right greater than left",
     "opacity": "right greater than left",
     "consolidation": "left greater than right",
 }
-"""Asymmetry stated for a bilateral finding; fixed, so that paraphrases of a fact never differ."""
+"""Asymmetry stated for a bilateral finding; fixed, so that all paraphrases of a fact agree."""
 FINDINGS_WITH_SIZE = frozenset(
     {"nodule", "mass", "cavity", "bulla", "pericardial", "hiatal", "opacity", "consolidation", "subq"}
 )
@@ -40,13 +40,13 @@ _ZONE_WORDS = {
     "middle": ("mid lung",),
     "perihilar": ("perihilar",),
 }
-"""Words for a zone of both lungs, after the sides."""
+"""Words for a zone after the words for both sides."""
 _PLACED_NAME = re.compile(
     r" (?:of|in|under|with|from) |^\*?(?:multiple|diffuse|widespread)|^\*?(?:pulmonary|lung|apical) "
 )
 """Names that do not follow a location."""
 _PLAIN_TUBE_SHARE = 0.6
-"""Share of the malpositioned tubes of which only the location of the tip is said."""
+"""Share of the malpositioned tubes with the plain name of the tube, whose location states the malposition."""
 _SIZE_PREFIXES = ("", "", "", "approximately ", "about ", "up to ")
 _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " remain "}
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
@@ -114,7 +114,7 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
 
 
 def _names(fact: Fact, rng: Random) -> tuple[str, ...]:
-    """Return the names of a finding; of a malpositioned tube that is located, sometimes those of the tube alone."""
+    """Return the names of a finding; for a malpositioned tube with a location, sometimes those of the tube."""
     for tube, malpositioned in MALPOSITIONED.items():
         if fact.finding == malpositioned and fact.location and rng.random() < _PLAIN_TUBE_SHARE:
             return FINDINGS[tube].names
@@ -122,7 +122,7 @@ def _names(fact: Fact, rng: Random) -> tuple[str, ...]:
 
 
 def are_both_sides(first: Fact, second: Fact) -> bool:
-    """Return True if two facts are about the left and the right of a finding, in one zone, without change and size.
+    """Return True if two facts state the left and the right side of a finding, in one zone, without change and size.
 
     >>> are_both_sides(Fact("effusion", location="left"), Fact("effusion", location="right", severity="mild"))
     True
@@ -132,7 +132,7 @@ def are_both_sides(first: Fact, second: Fact) -> bool:
 
 
 def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
-    """Return a phrase for one present fact, with its change as an adjective, or for both sides of a finding.
+    """Return a phrase for a present fact, with its change as an adjective, or for both sides of a finding.
 
     >>> sides = [Fact("effusion", location="left", severity="severe"), Fact("effusion", location="right")]
     >>> joint_phrase(sides, Random(1)).text
@@ -161,14 +161,14 @@ def _changed_phrase(fact: Fact, rng: Random) -> NounPhrase:
 
 
 def _severity_adjective(fact: Fact, rng: Random) -> str:
-    """Return an adjective of severity and a space; nothing if the severity is not stated."""
+    """Return an adjective of severity and a space; empty if no severity is stated."""
     if not fact.severity:
         return ""
     return rng.choice([word for word in SEVERITY_WORDS[fact.severity] if _fits(word, fact.finding)]) + " "
 
 
 def _detail(fact: Fact, rng: Random) -> str:
-    """Return the size, or sometimes an asymmetry that follows from the fact."""
+    """Return the size, or sometimes an asymmetry of a bilateral finding; empty if there is none."""
     if fact.size:
         return f" measuring {rng.choice(_SIZE_PREFIXES)}{_size_words(fact.size, rng)}"
     if (
@@ -187,7 +187,7 @@ def _size_words(size: float, rng: Random) -> str:
 
 
 def _fits(word: str, finding: str) -> bool:
-    """Return True if an adjective fits a finding: words of size fit only findings that have one."""
+    """Return True if an adjective fits a finding; words of size fit only findings with a size."""
     return word not in SIZE_WORDS or finding in FINDINGS_WITH_SIZE or FINDINGS[finding].region == "pleura"
 
 
@@ -198,7 +198,7 @@ def _plural(name: str) -> str:
 
 
 def fill_template(template: str, phrase: NounPhrase) -> str:
-    """Return the sentence of a template, its verb in agreement with the phrase.
+    """Return the sentence of a template; the verb agrees with the phrase.
 
     >>> fill_template("{A} is seen.", NounPhrase("bibasilar opacities", takes_article=False))
     'Bibasilar opacities are seen.'
@@ -218,7 +218,7 @@ def fill_template(template: str, phrase: NounPhrase) -> str:
 
 
 def join_words(words: Sequence[str], last_joiner: str) -> str:
-    """Return an enumeration.
+    """Return words as a list with commas, with `last_joiner` before the last one.
 
     >>> join_words(["edema", "scar", "mass"], " or ")
     'edema, scar or mass'

@@ -1,4 +1,4 @@
-"""Given reports, as references and as candidates of other references."""
+"""Given reports as references, and as candidates of other references."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from radreward.synthesis.report_reader import ReportTexts, parse_editable_report
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import is_fully_parsed
 
-_NUM_NEIGHBORS = 8
 _BLOCK_SIZE = 512
 
 
 class ReportPool:
-    """Reports to sample candidates from; only completely parsed ones, so that all errors can be counted.
+    """Given reports; samples candidates from the completely parsed ones, so that all errors can be counted.
 
     Args:
-        reports: At least two.
-        num_neighbors: Number of nearest neighbors, by cosine of TF-IDF, from which one is sampled.
-        generated: Output of a report generator per report, if they are known.
+        reports: At least two reports.
+        num_neighbors: Number of nearest neighbors, by cosine similarity of TF-IDF, from which one is sampled.
+        generated: One output of a report generator per report, if known.
     """
 
     def __init__(
         self,
         reports: Sequence[AnnotatedReport],
-        num_neighbors: int = _NUM_NEIGHBORS,
+        num_neighbors: int = 8,
         generated: Sequence[AnnotatedReport] | None = None,
     ) -> None:
         if len(reports) < 2:
@@ -39,22 +38,24 @@ class ReportPool:
         texts = [reports[index].text for index in self.parsed_indices]
         if not self.can_pair:
             return
-        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import; the grammar does without
+        from sklearn.feature_extraction.text import (
+            TfidfVectorizer,
+        )  # slow to import, and not needed for generated reports
         from sklearn.neighbors import NearestNeighbors
 
         vectors = TfidfVectorizer(sublinear_tf=True, analyzer=_tokenize).fit_transform(texts)
         index = NearestNeighbors(n_neighbors=min(num_neighbors + 1, len(texts)), metric="cosine").fit(vectors)
-        # One product of all reports at once would need memory that is quadratic in their number.
+        # One query for all reports would need memory that is quadratic in their number.
         starts = range(0, len(texts), _BLOCK_SIZE)
         blocks = [index.kneighbors(vectors[i : i + _BLOCK_SIZE], return_distance=False) for i in starts]
         self._neighbors = dict(zip(self.parsed_indices, np.concatenate(blocks), strict=True))
 
     @classmethod
     def from_texts(cls, reports: ReportTexts) -> ReportPool:
-        """Return the parsed reports.
+        """Parse reports, and the outputs of a report generator if given.
 
         Raises:
-            InputError: If no error can be made in a report, or their number differs from that of the outputs.
+            InputError: If no error can be made in a text, or the numbers of reports and outputs differ.
         """
         outputs = reports.generated
         if outputs is not None and len(outputs) != len(reports.texts):
@@ -66,7 +67,7 @@ class ReportPool:
 
     @property
     def can_pair(self) -> bool:
-        """True if enough reports are completely parsed to pair one with another."""
+        """True if at least two reports are completely parsed."""
         return len(self.parsed_indices) > 1
 
     def sample_other(self, index: int, rng: Random) -> AnnotatedReport:

@@ -1,4 +1,4 @@
-"""Real reports, or pairs of them, from a file, checked before anything is generated."""
+"""Readers of real reports or pairs, which check a file before anything is generated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReportTexts(NamedTuple):
     empty_rows: list[int]
     """Numbers of the rows without text."""
     generated: list[str] | None = None
-    """Output of a report generator per report, if they are known."""
+    """One output of a report generator per report, if known."""
 
 
 def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
@@ -39,8 +39,8 @@ def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
         text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
 
     Raises:
-        InputError: If the file cannot be read, has no text column, contains a report in which no error can be made,
-            or fewer than two reports; names file, row and field.
+        InputError: If the file cannot be read, has no text column, has a report in which no error can be made, or has
+            fewer than two reports; the message names file, row and field.
     """
     texts: list[str] = []
     empty_rows: list[int] = []
@@ -64,16 +64,15 @@ def read_references(
     """Read the distinct reports of a file.
 
     Args:
-        path: CSV, JSONL or Parquet file with `report`, `reference`, `text`, or `findings` and `impression`, and
-            optionally `id`; rows without an id are named by their number.
-        text_column: Column of the text instead.
+        path: CSV, JSONL or Parquet file, optionally with a column `id`; other rows get their number as id.
+        text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
         limit: Maximum number of reports.
 
     Returns:
         Groups without candidates, and the number of skipped rows, which are empty or repeat a report.
 
     Raises:
-        InputError: If the file cannot be read, has no report, or two with the same id; names file, row and field.
+        InputError: If the file cannot be read, has no report, or repeats an id; the message names file, row and field.
     """
     groups: dict[str, ReportGroup] = {}
     texts: set[str] = set()
@@ -107,10 +106,10 @@ def read_pair_groups(path: Path, limit: int | None = None) -> list[ReportGroup]:
 
 
 def report_rows(path: Path, text_column: str | None = None) -> Iterator[tuple[TableRow, str, str]]:
-    """Yield the rows of a file, the report of each with single spaces, and its source for error messages.
+    """Yield each row of a file with its report in single spaces and its source for error messages.
 
     Raises:
-        InputError: If the file cannot be read or has no text column; names file, row and field.
+        InputError: If the file cannot be read or has no text column; the message names file, row and field.
     """
     for rows in read_rows(path):
         for row in rows:
@@ -126,7 +125,7 @@ def parse_editable_report(text: str) -> AnnotatedReport:
     """Parse a report and check that errors can be made in it.
 
     Raises:
-        ValueError: If it is too long, has neither findings nor impression, or allows none of the errors.
+        ValueError: If it is too long, has neither findings nor impression, or allows no error.
 
     >>> parse_editable_report("Comparison: None.")
     Traceback (most recent call last):

@@ -28,7 +28,7 @@ class ReportStyle:
     has_headings: bool = False
     number_items: bool = False
     lowercase: bool = False
-    """Lowercase with separated stops, as report generators write."""
+    """Lowercase text with spaces before stops, as report generators write."""
     has_history: bool = False
     filler_probability: float = 0.1
     max_findings: int | None = None
@@ -36,31 +36,31 @@ class ReportStyle:
     """Probability of each plausible normal statement and pertinent negative."""
     common_findings_only: bool = False
     num_findings: int | None = None
-    """Number of findings of a report with many; sampled around three if None."""
+    """Number of findings of a full-size report; sampled around three if None."""
     joint_probability: float = 0.3
     """Probability that a finding shares a sentence with others."""
     is_elaborate: bool = False
-    """Longer sentences, organ by organ, with doubts and remarks on technique, as report generators write."""
+    """Longer sentences, organ by organ, with uncertain findings and remarks on technique, as of report generators."""
 
 
 StyleSampler = Callable[[Random], ReportStyle]
 
 
 def statement_style(rng: Random) -> ReportStyle:
-    """Return a style of single statements, the shortest text in which two wordings can be compared."""
+    """Return a style of single statements."""
     lowercase = rng.random() < 0.12
     return ReportStyle(lowercase=lowercase, filler_probability=0.0, max_findings=1, negative_probability=0.1)
 
 
 def plain_style(rng: Random, max_findings: int = 4) -> ReportStyle:
-    """Return a style of a few everyday findings and little else, for models trained from scratch."""
+    """Return a style of few and common findings, for models trained from scratch."""
     return ReportStyle(
         filler_probability=0.0, max_findings=max_findings, negative_probability=0.02, common_findings_only=True
     )
 
 
 def brief_style(rng: Random) -> ReportStyle:
-    """Return a style of reports of few sentences."""
+    """Return a style of reports with few sentences."""
     layout: _ReportLayout = rng.choice(("impression", "findings"))
     lowercase = rng.random() < 0.12
     return ReportStyle(layout, lowercase=lowercase, filler_probability=0.05, max_findings=3, negative_probability=0.1)
@@ -86,7 +86,7 @@ def sample_style(rng: Random) -> ReportStyle:
 
 
 def large_style(rng: Random) -> ReportStyle:
-    """Return a style of full-size reports of five to eight findings, several in a sentence."""
+    """Return a style of full-size reports with five to eight findings, several per sentence."""
     layout: _ReportLayout = rng.choices(("impression", "findings", "both"), (2, 5, 3))[0]
     return ReportStyle(
         layout,
@@ -121,11 +121,11 @@ def mixed_style(rng: Random) -> ReportStyle:
 
 
 VARIED_STYLES: tuple[StyleSampler, ...] = (brief_style, sample_style, large_style, elaborate_style)
-"""Styles of generated reports, in equal parts."""
+"""Styles of generated reports, with equal probability."""
 
 
 def style_sampler(granularity: Granularity, max_findings: int, rng: Random) -> StyleSampler:
-    """Return a sampler of styles of a granularity; of reports, one of `VARIED_STYLES`."""
+    """Return a sampler of styles of a granularity; for reports, a random one of `VARIED_STYLES`."""
     if granularity == "statement":
         return statement_style
     if granularity == "plain":
@@ -134,7 +134,7 @@ def style_sampler(granularity: Granularity, max_findings: int, rng: Random) -> S
 
 
 def apply_style(report: AnnotatedReport, style: ReportStyle) -> AnnotatedReport:
-    """Return a report with item numbers in the impression and lowercase text, as its style asks for."""
+    """Return a report with the item numbers and the lowercase text of a style."""
     number = 0
     sentences = []
     for sentence in report.sentences:
@@ -156,9 +156,9 @@ class FrequentChoiceRandom(Random):
     """A `Random` restricted to frequent choices, which keeps the vocabulary small."""
 
     NUM_OPTIONS = 3
-    """Number of options, from the first, among which `choice` chooses."""
+    """Number of first options from which `choice` chooses."""
     MAX_WEIGHT_RATIO = 3
-    """Ratio to the largest weight above which `choices` excludes an option."""
+    """Ratio of the largest weight to an option's weight above which `choices` excludes the option."""
 
     def choice(self, seq: SupportsLenAndGetItem[T]) -> T:
         """Return one of the first options."""
@@ -167,6 +167,6 @@ class FrequentChoiceRandom(Random):
     def choices(  # type: ignore[override]  # weights are positional in every call here
         self, population: SupportsLenAndGetItem[T], weights: Sequence[float], *, k: int = 1
     ) -> list[T]:
-        """Return options with repeats, none of them rare."""
+        """Return frequent options, with repeats."""
         frequent = [weight if self.MAX_WEIGHT_RATIO * weight >= max(weights) else 0.0 for weight in weights]
         return super().choices(population, frequent, k=k)

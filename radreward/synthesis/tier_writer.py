@@ -1,11 +1,17 @@
-"""Candidates in tiers: a good, a fair and a bad one, with error counts within the tier's bounds."""
+"""Candidates in tiers: good, fair and bad ones, with error counts within the bounds of the tier."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
+from radreward.synthesis.candidate_writer import (
+    CandidateWriter,
+    GroupRequest,
+    Reference,
+    WrittenCandidate,
+    judges_language,
+)
 from radreward.synthesis.candidates import (
     MRSCORE_TAGS,
     SHORT_REPORT_SENTENCES,
@@ -25,21 +31,21 @@ from radreward.text.report_parser import is_fully_parsed
 from radreward.types import Candidate
 
 MAX_DRAFTS = 12
-"""Number of candidates drafted for a tier."""
+"""Maximum number of drafts per candidate."""
 _MAX_ADDED_ERRORS = 16
-"""Number of errors added to a draft that has too few."""
+"""Maximum number of errors added to a draft that has too few."""
 _NUM_TIERS = len(TIER_ERRORS)
 _OPEN_SHARE = 0.3
-"""Share of the bad candidates with any number of errors: a report of another patient can have more than six."""
+"""Share of bad candidates with any number of errors; a report of another patient can have more than six."""
 _GOOD_ERROR_SHARES = (6, 2, 2)
-"""Shares of good candidates without, with one and with two errors: what is right in other words must be learnt."""
+"""Ratio of good candidates with no, one and two errors; models must learn that other words are no error."""
 
 
 class TierWriter(CandidateWriter):
-    """Writer of candidates of alternating tiers: a draft gets more errors, or is replaced, until it is in its tier.
+    """Writer of candidates of alternating tiers; adds errors to a draft or replaces it until it is in its tier.
 
-    If all criteria are binary, the tiers are ranges of points. A short reference, or one that is not completely
-    parsed, gets as many errors as it allows, see `Reference.is_limited`.
+    If all criteria are binary, the tiers are ranges of points. Candidates of a limited reference have as many errors as
+    it allows, see `Reference.is_limited`.
     """
 
     def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
@@ -55,7 +61,7 @@ class TierWriter(CandidateWriter):
 
 
 def _sample_tier(number: int, rng: Random) -> int | None:
-    """Return the tier of a candidate, one of each for three candidates; sometimes None instead of the bad one."""
+    """Return the tier of a candidate; the first three have one of each. Sometimes None instead of the bad tier."""
     tier = (number + rng.randrange(_NUM_TIERS)) % _NUM_TIERS if number >= _NUM_TIERS else number
     return None if tier == _NUM_TIERS - 1 and rng.random() < _OPEN_SHARE else tier
 
@@ -63,7 +69,7 @@ def _sample_tier(number: int, rng: Random) -> int | None:
 def _write_candidate(
     request: GroupRequest, reference: Reference, tiers: Sequence[Tier], tier_index: int | None, rng: Random
 ) -> WrittenCandidate:
-    """Return a candidate of a tier, or with any number of errors if None; the closest draft if none fits."""
+    """Return a candidate of a tier, or the closest draft if none fits; any draft if `tier_index` is None."""
     if tier_index is None:
         candidate, _ = _judge(request, reference, _draft(request, reference, _NUM_TIERS - 1, rng))
         return WrittenCandidate(candidate, "open", "limited" if reference.is_limited else "in tier")
@@ -92,7 +98,7 @@ def _write_candidate(
 
 def _draft(request: GroupRequest, reference: Reference, tier_index: int, rng: Random) -> CandidateDraft:
     draft = draft_candidate(reference, tier_index, rng)
-    return add_language_errors(draft, rng) if request.judges_language else draft
+    return add_language_errors(draft, rng) if judges_language(request.criteria) else draft
 
 
 def _judge(request: GroupRequest, reference: Reference, draft: CandidateDraft) -> tuple[Candidate, float]:
@@ -105,9 +111,9 @@ def _judge(request: GroupRequest, reference: Reference, draft: CandidateDraft) -
 
 
 def draft_candidate(reference: Reference, tier: int, rng: Random) -> CandidateDraft:
-    """Return one candidate with about the errors of a tier; `TierWriter` makes sure of them.
+    """Return one candidate with about the number of errors of a tier, not yet checked.
 
-    A reference that is not completely parsed is only edited: next to another report, its unparsed text would hide
+    A reference that is not completely parsed is only edited: compared with another report, its unparsed text could hide
     errors.
 
     Args:
@@ -135,6 +141,6 @@ def draft_candidate(reference: Reference, tier: int, rng: Random) -> CandidateDr
 
 
 def _max_natural_errors(report: AnnotatedReport) -> int:
-    """Return the number of errors that a candidate may be asked to have: few if the reference is short."""
+    """Return the maximum number of requested errors; it is small if the reference is short."""
     num_sentences = len(report.sentences)
     return num_sentences // 2 + 1 if num_sentences <= SHORT_REPORT_SENTENCES else sum(TIER_ERRORS[-1])

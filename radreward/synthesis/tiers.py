@@ -13,14 +13,14 @@ TIER_ERRORS = ((0, 2), (3, 4), (5, 6))
 
 
 class Tier(NamedTuple):
-    """A tier of candidates; its bounds limit `error_severity`, the upper bound is inclusive."""
+    """A tier of candidates: a range of `error_severity` with an inclusive upper bound."""
 
     name: str
     min_severity: float
     max_severity: float
     min_inclusive: bool
     description: str
-    """The requested errors, in words."""
+    """The errors of the tier in words, for prompts."""
 
     def contains(self, severity: float) -> bool:
         """Return True if a candidate with this severity belongs to the tier."""
@@ -39,13 +39,13 @@ def error_severity(criteria: Criteria, errors: Mapping[str, float]) -> float:
 
 
 def severity_tiers(criteria: Criteria) -> tuple[Tier, ...]:
-    """Return the tiers good, fair and bad (ER²Score, section 3.1): 0-2, 3-4 and 5-6 errors.
+    """Return the tiers good, fair and bad: 0-2, 3-4 and 5-6 errors (ER²Score, section 3.1).
 
-    If all criteria are binary: at least 70 %, at least 40 % and less than 40 % of the points, the tiers of MRScore.
-    Tiers that no errors can reach are excluded.
+    If all criteria are binary, they are the tiers of MRScore: at least 70 %, at least 40 % and less than 40 % of the
+    points. Tiers that no combination of errors reaches are excluded.
 
     Raises:
-        InputError: If fewer than two tiers can be reached.
+        InputError: If errors reach fewer than two tiers.
 
     >>> from radreward.criteria import MRScoreCriteria, RadCliQCriteria
     >>> [(tier.name, tier.min_severity, tier.max_severity) for tier in severity_tiers(RadCliQCriteria())]
@@ -82,7 +82,7 @@ def _points_between(low: float, high: float) -> str:
 
 
 def _reachable_sums(weights: Iterable[float]) -> set[float]:
-    """Return the possible weighted sums of errors, thinned out if there are many."""
+    """Return the possible weighted sums of errors, or a sample of them if there are many."""
     sums = {0.0}
     for weight in weights:
         sums |= {round(value + weight, 6) for value in sums}

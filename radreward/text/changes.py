@@ -33,7 +33,7 @@ _CHANGE_PHRASES: dict[Change, str] = {
 }
 CHANGE_OF_PHRASE = {phrase: change for change, phrases in _CHANGE_PHRASES.items() for phrase in phrases.split("; ")}
 CHANGE = compile_phrases(CHANGE_OF_PHRASE)
-"""Pattern of any phrase of change, in lowercase."""
+"""Pattern of all phrases of change, in lowercase."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 

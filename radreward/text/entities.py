@@ -10,17 +10,17 @@ from radreward.text.negation import is_inside, negated_spans
 from radreward.types import Entity
 
 FINDING_TYPES = frozenset({"Abnormality", "Disease"})
-"""Types of the entities that a report states to be present."""
+"""Types of entities that a report states as present."""
 _NOT_BEFORE = re.compile(r"\bnot\s+(?:\w+ly\s+)?$")
 _MAX_ADVERB = 64
-"""Characters before a name in which "not" and an adverb are searched."""
+"""Number of characters before a name that are searched for "not" and an adverb."""
 
 
 @lru_cache(50_000)
 def rule_entities(sentence: str) -> tuple[Entity, ...]:
     """Return the entities of a sentence, from left to right.
 
-    A generic name such as "process" is an entity only with an adjective or negated.
+    A generic name such as "process" is an entity only if it has an adjective or is negated.
 
     >>> [(entity.name, entity.type) for entity in rule_entities("Heart normal, no left effusion.")]
     [('Heart', 'Anatomy'), ('normal', 'Non-Abnormality'), ('left effusion', 'Non-Abnormality')]

@@ -14,7 +14,7 @@ Section = Literal["indication", "comparison", "findings", "impression"]
 
 
 class Fact(NamedTuple):
-    """One finding as stated; a detail is None if the text does not state it.
+    """A finding as a text states it; a detail is None if it is not stated.
 
     >>> Fact("effusion", location="left", severity="mild").positive
     True
@@ -60,7 +60,7 @@ class AnnotatedReport(NamedTuple):
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Distinct facts in order, without those that a more specific fact of the report includes."""
+        """Distinct facts in order, without facts that a more specific one of the report includes."""
         stated = dict.fromkeys(fact for sentence in self.sentences for fact in sentence.facts)
         by_finding: dict[str, list[Fact]] = {}
         for fact in stated:
@@ -85,14 +85,14 @@ class AnnotatedReport(NamedTuple):
 
 
 def _is_more_specific(other: Fact, fact: Fact) -> bool:
-    """Return True if `other` states everything about a finding that `fact` does, and more."""
+    """Return True if `other` states all details of `fact`, and more."""
     if other is fact or other.positive != fact.positive or other[2:] == fact[2:]:
         return False
     return all(b is None or a == b for a, b in zip(other[2:], fact[2:], strict=True))
 
 
 def states_same_finding(first: Fact, second: Fact) -> bool:
-    """Return True if two facts are about the same finding, and no detail of one contradicts the other.
+    """Return True if two facts are about the same finding and their details do not contradict each other.
 
     >>> left = Fact("effusion", location="left", severity="mild")
     >>> states_same_finding(left, Fact("effusion")), states_same_finding(left, Fact("effusion", location="right"))
@@ -110,7 +110,8 @@ def states_same_finding(first: Fact, second: Fact) -> bool:
 def known_agreement(first: tuple[Fact, ...], second: tuple[Fact, ...]) -> float | None:
     """Return 1 if two texts state the same finding, 0 if they state unrelated ones, None if undecided.
 
-    Absent findings are ignored. A pair is undecided if a text has no other findings, or if related findings differ.
+    Absent findings are ignored. A pair is undecided if a text has no other findings, or if the findings are related but
+    not the same.
 
     >>> edema, scar, nodule, mass = ((Fact(key),) for key in ("edema", "scar", "nodule", "mass"))
     >>> known_agreement(edema, edema + scar), known_agreement(edema, scar)

@@ -11,7 +11,7 @@ from radreward.text.locations import LOCATIONS
 
 Urgency = Literal["urgent", "actionable", "not actionable", "benign"]
 URGENCIES: tuple[Urgency, ...] = get_args(Urgency)
-"""All levels of significance, the most urgent first; see `significance_level`."""
+"""Levels of clinical significance, the most urgent first; see `significance_level`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,24 +20,24 @@ class Finding:
 
     key: str
     urgency: Urgency
-    """Significance of the finding if its details are not stated."""
+    """Significance of the finding without details."""
     region: str
     """One of lungs, pleura, heart, mediastinum, bones, devices, abdomen."""
     parent: str | None
-    """The more general finding; either name matches the other."""
+    """The more general finding, if any; both names can match each other."""
     equals_parent: bool
-    """True if care is the same under the name of the parent."""
+    """True if patient care is the same for the finding and its parent."""
     location_group: str
-    """A key of `LOCATIONS`, or - if the name includes the location."""
+    """A key of `LOCATIONS`, or "-" if the name includes the location."""
     has_severity: bool
     can_change: bool
     """True if the finding can be compared with a prior study."""
     names: tuple[str, ...]
-    """Names, the most common first; a leading * marks a plural or mass noun, which takes no article."""
+    """Names, the most common first. A leading * marks plurals and mass nouns, which take no article."""
 
     @property
     def plain_names(self) -> tuple[str, ...]:
-        """Names without the mark."""
+        """Names without the leading *."""
         return tuple(name.removeprefix("*") for name in self.names)
 
     @property
@@ -59,7 +59,7 @@ class Finding:
 def _parse_finding(line: str) -> Finding:
     key, urgency, region, parent, location_group, flags, names = (part.strip() for part in line.split("|"))
     if urgency not in URGENCIES or location_group not in LOCATIONS:
-        raise AssertionError(f"findings.txt: the line of {key!r} is malformed")
+        raise AssertionError(f"findings.txt: Expected a valid significance and location group in the line of {key!r}.")
     return Finding(
         key=key,
         urgency=next(level for level in URGENCIES if level == urgency),
@@ -82,7 +82,7 @@ def _read_findings() -> dict[str, Finding]:
 FINDINGS: dict[str, Finding] = _read_findings()
 """All findings by key."""
 MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal"}
-"""Tubes, and the same tubes with their tip in a wrong place."""
+"""Keys of tubes → keys of the same tubes with their tip in a wrong place."""
 
 
 @cache
@@ -97,7 +97,7 @@ def ancestors(key: str) -> tuple[str, ...]:
 
 
 def is_related(first: str, second: str) -> bool:
-    """Return True if both findings are the same, or either is a kind of the other.
+    """Return True if two findings are the same, or one is a kind of the other.
 
     >>> is_related("opacity", "pneumonia"), is_related("atelectasis", "pneumonia")
     (True, False)
@@ -106,7 +106,7 @@ def is_related(first: str, second: str) -> bool:
 
 
 def means_same_care(first: str, second: str) -> bool:
-    """Return True if a report can use either name for the other: the same finding, or an equivalent parent.
+    """Return True if either name can replace the other: they are the same finding, or one is an equivalent parent.
 
     >>> means_same_care("pneumonia", "consolidation"), means_same_care("pneumonia", "opacity")
     (True, False)
@@ -118,7 +118,7 @@ def means_same_care(first: str, second: str) -> bool:
 
 
 def stated_finding(key: str, location: str | None) -> str:
-    """Return the finding that a name states with a location: a tube with its tip in a wrong place is malpositioned.
+    """Return the finding that a name and a location mean together, such as a malpositioned tube.
 
     >>> stated_finding("ett", "right mainstem"), stated_finding("ett", "above carina")
     ('ettlow', 'ett')
@@ -128,7 +128,7 @@ def stated_finding(key: str, location: str | None) -> str:
 
 
 def remove_related(keys: list[str]) -> list[str]:
-    """Return findings without repeats and without kinds of one another, in order.
+    """Return findings in order, without those that are related to an earlier one.
 
     >>> remove_related(["opacity", "effusion", "pneumonia"])
     ['opacity', 'effusion']

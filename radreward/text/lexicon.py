@@ -24,7 +24,7 @@ CATEGORY_CODES = {
     "abnormal": "X",
     "normal": "G",
 }
-"""Lexicon sections that name things, with a letter each. Words that are both form and abnormal get the letter Y."""
+"""Code letters of the lexicon sections of names. Words that are both form and abnormal have the code Y."""
 
 CUE_SECTIONS = ("negation before", "negation after", "no negation", "scope end")
 """Lexicon sections that determine the scope of a negation."""
@@ -38,12 +38,12 @@ _PHRASES: tuple[tuple[_PhraseKind, str], ...] = (
     ("abnormal", "F*+[XY]"),  # mildly enlarged
     ("normal", "G"),  # normal
 )
-"""Phrases as patterns of category codes. A finding includes the words of severity, form and location before it."""
+"""Phrases as patterns of category codes. A finding includes preceding words of severity, form and location."""
 _PHRASE = re.compile("|".join(f"(?P<{kind}>{codes})" for kind, codes in _PHRASES))
 _FINDING = re.compile(_PHRASES[0][1])
 _GAP = re.compile(r"[\s/-]*")
 _MAX_RUN = 64
-"""Adjacent entries that are searched for phrases together; no report has as many, and it bounds the time."""
+"""Maximum number of adjacent entries that are searched together. It limits the time; no report has as many."""
 
 
 class _LexiconMatch(NamedTuple):
@@ -63,10 +63,10 @@ class LexicalPhrase:
     start: int
     end: int
     head: str
-    """Last lexicon entry of the phrase, in lowercase."""
+    """The last lexicon entry of the phrase, in lowercase."""
     is_disease: bool
     is_standalone: bool
-    """True if the phrase is its head only."""
+    """True if the phrase consists of its head only."""
 
 
 def inflections(phrase: str) -> Iterator[str]:
@@ -86,22 +86,20 @@ def inflections(phrase: str) -> Iterator[str]:
 
 @lru_cache(1)
 def load_lexicon() -> Mapping[str, tuple[str, ...]]:
-    """Return all sections of the lexicon; the devices include those of the findings vocabulary."""
-    sections = {name: _split_phrases(" ".join(lines)) for name, lines in read_sections("lexicon.txt").items()}
+    """Return all sections of the lexicon; the section "device" includes the devices of findings.txt."""
+    sections = {
+        name: [" ".join(phrase.split()).lower() for phrase in " ".join(lines).split(";") if phrase.strip()]
+        for name, lines in read_sections("lexicon.txt").items()
+    }
     devices = (name.lower() for finding in FINDINGS.values() if finding.is_device for name in finding.plain_names)
     others = {phrase for section in ("finding", "form", "abnormal") for phrase in sections[section]}
     sections["device"] += [name for name in devices if name.split()[0] not in others and name not in others]
     return {name: tuple(dict.fromkeys(phrases)) for name, phrases in sections.items()}
 
 
-def _split_phrases(text: str) -> list[str]:
-    phrases = (" ".join(phrase.split()).lower() for phrase in text.split(";"))
-    return [phrase for phrase in phrases if phrase]
-
-
 @lru_cache(1)
 def phrase_categories() -> Mapping[str, str]:
-    """Return the category code of each phrase and its plural; the first section of `CATEGORY_CODES` wins."""
+    """Return the category code of each phrase and its plural; of several, the first in `CATEGORY_CODES`."""
     codes: dict[str, str] = {}
     ambiguous = set(load_lexicon()["form"]) & set(load_lexicon()["abnormal"])
     for section, code in CATEGORY_CODES.items():
@@ -129,44 +127,35 @@ def cue_pattern(section: str) -> re.Pattern[str]:
 
 
 def lowercase_same_length(text: str) -> str:
-    """Return a text in lowercase, character by character, so that offsets stay valid."""
+    """Return a text in lowercase with the same length, so that offsets stay valid."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
-def match_lexicon(text: str) -> list[_LexiconMatch]:
-    """Return the lexicon entries in a text, from left to right.
+def match_lexicon(text: str) -> Iterator[_LexiconMatch]:
+    """Yield the lexicon entries in a text, from left to right.
 
     >>> [(match.category, match.start, match.end) for match in match_lexicon("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
-    matches = _lexicon_pattern().finditer(lowercase_same_length(text))
-    return [_LexiconMatch(phrase_categories()[match[0]], *match.span()) for match in matches]
+    for match in _lexicon_pattern().finditer(lowercase_same_length(text)):
+        yield _LexiconMatch(phrase_categories()[match[0]], *match.span())
 
 
 def head_word(phrase: str) -> str:
-    """Return the last lexicon entry of a phrase, or its last word if it has none, in lowercase; empty if it is blank.
+    """Return the last lexicon entry of a phrase in lowercase, or its last word if it has none; "" for a blank phrase.
 
     >>> head_word("Left pleural effusion"), head_word("odd contour")
     ('pleural effusion', 'contour')
     """
-    matches = match_lexicon(phrase)
+    matches = list(match_lexicon(phrase))
     last = phrase[slice(*matches[-1][1:])] if matches else "".join(phrase.split()[-1:])
     return lowercase_same_length(last)
-
-
-def find_categories(lower: str) -> Iterator[str]:
-    """Yield the category of each lexicon entry in a lowercase text, from left to right.
-
-    >>> list(find_categories("small left pleural effusion"))
-    ['F', 'Z', 'N']
-    """
-    return (phrase_categories()[match[0]] for match in _lexicon_pattern().finditer(lower))
 
 
 def find_phrases(text: str) -> list[LexicalPhrase]:
     """Return the phrases of a sentence, from left to right.
 
-    Entries of one phrase are separated by white space, hyphens and slashes only.
+    Only white space, hyphens and slashes separate the entries of a phrase.
 
     >>> [(phrase.kind, phrase.head) for phrase in find_phrases("Small left effusion, heart mildly enlarged.")]
     [('finding', 'effusion'), ('location', 'heart'), ('abnormal', 'enlarged')]

@@ -1,4 +1,4 @@
-"""Locations of findings: canonical names, their words, the mirror image of a side, and both sides in one phrase."""
+"""Locations of findings: canonical names, words, exchange of sides, and both sides in one phrase."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCATIONS: dict[str, tuple[str, ...]] = {
     "esophagus": ("esophagus",),
     "vein": ("svc", "cavoatrial", "right atrium", "brachiocephalic"),
 }
-"""Canonical locations per `Finding.location_group`; base and lower lobe are one location, apex and upper lobe too."""
+"""Canonical locations per `Finding.location_group`. The base counts as lower lobe, the apex as upper lobe."""
 
 
 def _read_words() -> Iterator[dict[str, tuple[str, ...]]]:
@@ -31,7 +31,7 @@ def _read_words() -> Iterator[dict[str, tuple[str, ...]]]:
 
 
 LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES = _read_words()
-"""Words for a location that stand before the name of a finding, and after it, by location."""
+"""Words for each location: before the name of a finding, and after it."""
 LOCATION_WORDS: dict[str, str] = {
     phrase.lower(): location
     for words in (LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES)
@@ -58,7 +58,7 @@ _NEIGHBORS = {
 
 
 def contains_location(first: str, second: str) -> bool:
-    """Return True if both locations can be correct: they are equal, or either is the side of the other.
+    """Return True if two locations are equal, or one is the side of the other.
 
     >>> contains_location("right", "right lower"), contains_location("right upper", "right lower")
     (True, False)
@@ -67,7 +67,7 @@ def contains_location(first: str, second: str) -> bool:
 
 
 def are_neighbors(first: str, second: str) -> bool:
-    """Return True if two locations touch: neighboring zones of the same side, or neighboring tip positions.
+    """Return True if two locations touch: adjacent zones of the same side, or adjacent tip positions.
 
     >>> are_neighbors("right upper", "right middle"), are_neighbors("right upper", "right lower")
     (True, False)
@@ -108,9 +108,9 @@ _CLAUSE_BOUNDARY = re.compile(r"[,;:.]\s|\s(?:and|with|but|or|which|although|how
 
 
 def find_both_sides(masked: str) -> list[re.Match[str]]:
-    """Return the places of a sentence, its names masked by #, that state the two sides of one finding.
+    """Return the matches in a sentence, its names masked by #, that state both sides of one finding.
 
-    "Atelectasis on the left and right effusion" has one side each of two findings.
+    "Atelectasis on the left and right effusion" is no match: it states one side of each of two findings.
 
     >>> [match[0] for match in find_both_sides("small left and moderate right ####")]
     ['left and moderate right']
@@ -121,7 +121,7 @@ def find_both_sides(masked: str) -> list[re.Match[str]]:
 
 
 def side_readings(own: str) -> tuple[str, ...]:
-    """Return the words about one finding for each of its sides, or as they are if they do not state both.
+    """Return the words about a finding once per side, or unchanged if they do not state both sides.
 
     >>> side_readings("small left and moderate right lower lobe ####")
     ('small left lower lobe ####', 'moderate right lower lobe ####')
@@ -135,6 +135,6 @@ def side_readings(own: str) -> tuple[str, ...]:
 
 
 def _has_one_name(masked: str, match: re.Match[str]) -> bool:
-    """Return True if the clause names a finding on one side of the match only."""
+    """Return True if the clause names a finding either before or after the match, not both."""
     before, after = masked[: match.start()], masked[match.end() :]
     return ("#" in _CLAUSE_BOUNDARY.split(before)[-1]) != ("#" in _CLAUSE_BOUNDARY.split(after)[0])

@@ -7,14 +7,14 @@ import re
 MEASURED_FINDINGS = frozenset({"nodule", "mass", "cavity"})
 """Findings whose size reports state."""
 _NODULE_LIMIT = 30.0
-"""Size in mm from which a nodule is a mass: sizes on both sides of it always differ."""
+"""Size in mm from which a nodule is a mass. Sizes below and above it always differ."""
 _NUMBER = r"\d{1,3}(?:\.\d{1,2})?"
 _MEASURE = rf"(?P<sizes>{_NUMBER}(?:\s?(?:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>[mc]m)\b"
 SIZE = re.compile(
     rf"\bmeasur(?:ing|es) (?:approximately |about |up to )?{_MEASURE}|\b{_MEASURE.replace('?P<', '?P<leading_')}"
     r"(?=(?: [a-z-]+){0,4} #)"
 )
-"""Size of a finding whose name is masked by `#`: after the verb, or before the name."""
+"""Size of a finding whose name is masked by `#`: after "measuring" or "measures", or before the name."""
 
 
 def parse_size(text: str) -> float | None:
@@ -36,11 +36,10 @@ def size_of_match(match: re.Match[str]) -> float:
 
 
 def is_same_size(first: float, second: float) -> bool:
-    """Return True if two sizes in mm can be two measurements of one finding.
+    """Return True if two sizes in mm can be measurements of the same finding.
 
-    The margin is 2 mm below 6 mm, 4 mm up to 3 cm, and 20 % of the larger size from there on; it never crosses 3 cm.
-
-    Source: guideline of CRIMSON (arXiv 2603.06183).
+    The margin is 2 mm below 6 mm, 4 mm below 3 cm, and 20 % of the larger size from 3 cm; a size below 3 cm never
+    equals one from 3 cm. Source: guideline of CRIMSON (arXiv 2603.06183).
 
     >>> is_same_size(5.0, 7.0), is_same_size(5.0, 8.0), is_same_size(14.0, 18.0), is_same_size(29.0, 31.0)
     (True, False, True, False)

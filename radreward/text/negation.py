@@ -1,7 +1,7 @@
 """Scopes of negation in a sentence.
 
-`negated_spans` works on any text with the cues of the lexicon. `negated_names` is the narrower rule of the sentence
-parser, which has located the names of findings. `drop_leading_negation` turns a negation into a statement.
+`negated_spans` finds the cues of the lexicon in any text. `negated_names` is the narrower rule of the sentence parser,
+which already knows the names of findings. `drop_leading_negation` turns a negated sentence into a positive one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STATING_VERB = re.compile(
     r"\b(?:is|are|was|were|appears?|remains?|has|have|shows?|demonstrates?)\b"
     rf"(?!\s+(?:\w+\s+)?(?:{_PERCEPTION_WORDS}))"
 )
-"""A verb that states something; "is seen" after a list of negated findings does not."""
+"""A verb that starts a new statement; "is seen" after a list of negated findings does not."""
 _CLAUSE_BREAK = re.compile(r"[;:]|\.\s|\s--?\s")
 _CONJUNCTION = re.compile(r",\s++(?!or\b|nor\b)|(?<!\s)\s++and\s++")
 _COMMA = re.compile(r",\s")
@@ -29,7 +29,7 @@ _ALTERNATIVE = re.compile(r"\b(?:or|nor)\b")
 _ASSERTION_START = re.compile(
     r"(?:and\s+)?(?:mild|moderate|severe|minimal|small|minor|slight|chronic|old|healed|low|the)\b"
 )
-"""Start of an asserted finding after a comma, unless the list continues to an "or"."""
+"""Start of a present finding after a comma, unless an "or" follows in the list."""
 _ENUMERATION_END = re.compile(r",\s++(?:and|or)\s")
 
 _NAME_CUES = compile_phrases(
@@ -40,9 +40,9 @@ _NAME_CUES_AFTER = compile_phrases(
 )
 _NO_CUE = ("not excluded", "not ruled out", "no longer")
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
-"""Words that turn "ruled out" and "is excluded" into doubt."""
+"""Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
-"""End of the scope of a cue that stands before the name of a finding."""
+"""End of the scope of a cue before the name of a finding."""
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"
     r"no (?:(?:definite|convincing|evidence of|sign of) )*",
@@ -51,7 +51,7 @@ _LEADING_NEGATION = re.compile(
 
 
 def negated_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of the negated parts of a sentence, in order and without overlap; takes linear time.
+    """Return start and end of the negated parts of a sentence, in order and without overlap, in linear time.
 
     >>> text = "No effusion or edema, but stable cardiomegaly."
     >>> [text[start:end] for start, end in negated_spans(text)]
@@ -78,9 +78,9 @@ def is_inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
 
 
 def _spans_after_cues(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the scopes of cues before findings: up to a word that ends scopes, or a clause that states something.
+    """Yield the scopes of cues before findings: up to a word that ends scopes, or to a clause with a new statement.
 
-    The end of a scope is the same for all cues before it, so that all ends are computed at once.
+    All cues before an end share it, so the ends are computed once.
     """
     stops = sorted(stop.start() for pattern in _scope_stops() for stop in pattern.finditer(text))
     statements = (_statement_starts(text, *part) for part in pairwise((0, *stops, len(text))))
@@ -90,7 +90,7 @@ def _spans_after_cues(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _statement_starts(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the starts of the conjunctions in a part of a text that introduce a clause that states something."""
+    """Yield the start of each conjunction in a part of a text that introduces a clause with a new statement."""
     conjunctions = list(_CONJUNCTION.finditer(text, start, end))
     if not conjunctions:
         return
@@ -126,11 +126,11 @@ def _scope_stops() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return one bool per name of a finding: True if a cue before it, or after it up to a comma, negates it.
+    """Return one bool per name of a finding: True if a cue before it, or after it and before a comma, negates it.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.
-        names: Offsets of the start and the end of each name.
+        names: Start and end of each name.
 
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
@@ -146,12 +146,12 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
 
 
 def reached_names(text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return one bool per name of a finding: True if no scope-ending clause separates it from the cue before it.
+    """Return one bool per name of a finding: True if a cue stands before it and no `CLAUSE_STOP` between them.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.
-        cue_ends: Offsets after the cues, in order.
-        names: Offsets of the start and the end of each name.
+        cue_ends: End of each cue, in order.
+        names: Start and end of each name.
     """
     stops = [stop.span() for stop in CLAUSE_STOP.finditer(text)]
     reached = []
@@ -168,7 +168,7 @@ def drop_negation_after(text: str) -> str:
 
 
 def drop_leading_negation(sentence: str) -> str | None:
-    """Return a sentence as a statement, or None if it does not start with a negation.
+    """Return a sentence without its leading negation, or None if it does not start with one.
 
     >>> drop_leading_negation("There is no evidence of pneumothorax."), drop_leading_negation("Small effusion.")
     ('There is a pneumothorax.', None)

@@ -1,4 +1,4 @@
-"""Normal statements: sentences that negate findings without naming them, or that state nothing specific."""
+"""Normal statements: sentences that negate findings without naming them, or report no finding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FINDINGS_OF_SUBJECTS = {
     "abdomen": ("freeair",),
 }
 _FINDINGS_OF_SUBJECT = {word: keys for words, keys in _FINDINGS_OF_SUBJECTS.items() for word in words.split()}
-"""Findings that are negated if the subject is called normal."""
+"""Findings that a sentence negates if it calls the subject normal."""
 _NORMAL_WORDS = frozenset(("normal", "unremarkable", "clear", "sharp", "intact"))
 _FUNCTION_WORDS = frozenset(
     _words(

@@ -1,4 +1,4 @@
-"""The form in which scorers see reports: white space, Unicode forms and typographic marks do not change a score."""
+"""Normal form of reports for scorers: white space, Unicode forms and typographic marks do not change a score."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _MARKS = {
 }
 _TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
 _CLOSING = ".!?:;,"
-"""Characters after which a line break is only white space."""
+"""Characters after which a line break counts as a space."""
 
 
 def normalize_report(text: str) -> str:
     r"""Return a report with one space between words, in Unicode's form NFKC, without control and format characters.
 
-    Typographic quotes and dashes become those of ASCII. A line break becomes a space. It becomes an empty line, which
-    ends a sentence, if an empty line, an item or a heading follows and no punctuation precedes. A text of printable
-    ASCII characters with single spaces is returned unchanged, and so is every result of this function.
+    Typographic quotes and dashes become those of ASCII. A line break becomes a space, or an empty line, which ends a
+    sentence, if an empty line, an item or a heading follows and no punctuation precedes. A text of printable ASCII
+    characters with single spaces is returned unchanged, and so is every result of this function.
 
     >>> normalize_report("No\u00a0 pleural\neffu\u00adsion;\u2009\u201cclear\u201d.\r\n\r\nHeart\tnormal")
     'No pleural effusion; "clear". Heart normal'

@@ -1,4 +1,4 @@
-"""Age and indication of a patient, which move the significance of findings; never required."""
+"""Age and indication of a patient. Both are optional and change the significance of findings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 MAX_AGE = 130
-"""Largest age in years that is taken for one."""
+"""Largest valid age in years."""
 CONTEXT_COLUMNS = ("age", "indication")
-"""Columns of a file, or of a data frame, with the context."""
+"""Columns of the context in a file or a data frame."""
 _AGE = re.compile(r"\s*(\d{1,3}(?:\.\d*)?)\s*(?:([ymwd])[a-z]*)?\s*", re.IGNORECASE)
 _YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
 
@@ -30,7 +30,7 @@ NO_CONTEXT = PatientContext()
 def parse_context(values: Mapping[str, Any]) -> PatientContext:
     """Return the context of a row; missing or unreadable values are None.
 
-    An age is a number of years, or a text with a unit, as "8 months" or DICOM's "065Y".
+    An age is a number of years, or a text with a unit such as "8 months" or DICOM's "065Y".
 
     >>> parse_context({"age": "008M", "indication": "Fall."})
     PatientContext(age=0.6666666666666666, indication='Fall.')
@@ -43,7 +43,7 @@ def parse_context(values: Mapping[str, Any]) -> PatientContext:
 
 
 def unreadable_context(values: Mapping[str, Any]) -> list[str]:
-    """Return the columns of the context that have a value which cannot be read.
+    """Return the columns of the context with an unreadable value.
 
     >>> unreadable_context({"age": "adult", "indication": None})
     ['age']

@@ -1,4 +1,4 @@
-"""From a report to facts: sections, sentences, and the facts of each sentence."""
+"""Parser of reports: sections, sentences, and the facts of each sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_splitter import split_at_stops
 
 MAX_REPORT_CHARS = 20_000
-"""Longer reports are an error; they are never truncated."""
+"""Maximum length of a report; longer ones are an error and never truncated."""
 BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
 
@@ -26,7 +26,7 @@ _TITLES: dict[Section, str] = {
     "findings": "findings; finding",
     "impression": "impression; impressions; conclusion; conclusions; opinion; summary",
 }
-"""Titles of each section; sections that are not parsed, such as the technique, count as comparison."""
+"""Titles of each section. Sections that are not parsed, such as the technique, count as comparison."""
 _SECTION_OF_TITLE = {title: section for section, titles in _TITLES.items() for title in titles.split("; ")}
 _HEADING = re.compile(
     rf"(?:^|(?<=[.!?:] )|(?<= )(?=[A-Z]))({'|'.join(sorted(_SECTION_OF_TITLE, key=len, reverse=True))})\s?:(?=\s|$)",
@@ -35,30 +35,25 @@ _HEADING = re.compile(
 
 
 class PartiallyParsedSentence(Sentence):
-    """A sentence that may state more than its facts; perturbations leave it in place and substitute single words."""
+    """A sentence that may state more than its facts. Perturbations do not move it and substitute single words only."""
 
     __slots__ = ()
-
-    @property
-    def is_heading(self) -> bool:
-        """True for the heading of a section."""
-        return self.text.endswith(":")
-
-    @property
-    def refers_back(self) -> bool:
-        """True if the sentence refers to the one before it."""
-        return bool(_ANAPHORA.match(self.text))
 
 
 def is_heading(sentence: Sentence) -> bool:
     """Return True for the heading of a section."""
-    return isinstance(sentence, PartiallyParsedSentence) and sentence.is_heading
+    return isinstance(sentence, PartiallyParsedSentence) and sentence.text.endswith(":")
+
+
+def refers_back(sentence: Sentence) -> bool:
+    """Return True for a partially parsed sentence that refers to the one before it."""
+    return isinstance(sentence, PartiallyParsedSentence) and bool(_ANAPHORA.match(sentence.text))
 
 
 def parse_report(text: str) -> AnnotatedReport:
-    """Return the sentences of a report with their facts; only white space is normalized.
+    """Return the sentences of a report with their facts; white space becomes single spaces.
 
-    Headings are sentences of their own. Indication, comparison and technique are split, but not parsed.
+    Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
@@ -93,6 +88,6 @@ def _parse_section(text: str, section: Section) -> list[Sentence]:
 
 
 def is_fully_parsed(report: AnnotatedReport) -> bool:
-    """Return True if the facts are all that findings and impression state."""
+    """Return True if findings and impression state nothing but the facts."""
     body = [sentence for sentence in report.sentences if sentence.section in BODY_SECTIONS]
-    return all(not isinstance(sentence, PartiallyParsedSentence) or sentence.is_heading for sentence in body)
+    return all(not isinstance(sentence, PartiallyParsedSentence) or is_heading(sentence) for sentence in body)

@@ -1,4 +1,4 @@
-"""Text files of vocabulary and wording: sections of lines under titles in brackets."""
+"""Text files of vocabulary and wording: lines in sections, each under a title in brackets."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from importlib import resources
 
 
 def read_sections(name: str) -> dict[str, tuple[str, ...]]:
-    """Return the lines of each section of a file of this package.
+    """Return the lines of each section of a file in `radreward/text`. A colon in a title starts a comment.
 
-    Args:
-        name: Name of the file.
+    >>> read_sections("significance.txt")["age"]
+    ('aorticcalc tortuous degenerative osteopenia kyphosis shoulder',)
     """
-    return _parse_sections(resources.files("radreward.text").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _parse_sections(text: str) -> dict[str, tuple[str, ...]]:
-    r"""Return the lines of each section of a text. A colon in a title starts a comment.
-
-    >>> _parse_sections("# comment\n[organ: names]\nheart;\nlung\n\n[form]\nmild")
-    {'organ': ('heart;', 'lung'), 'form': ('mild',)}
-    """
+    text = resources.files("radreward.text").joinpath(name).read_text(encoding="utf-8")
     sections: dict[str, tuple[str, ...]] = {}
     for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
         title, *lines = block.splitlines()

@@ -1,7 +1,7 @@
-"""From a sentence to facts: a lexicon parser with scopes of negation, uncertainty, location, severity and change.
+"""Parser of sentences into facts, with scopes of negation, uncertainty, location, severity and change.
 
-The parser is exact on sentences of the report grammar. In other sentences it recognizes known phrases only, and
-`ParsedSentence.is_complete` is False if the sentence may state more than these facts.
+The parser is exact on sentences of the report grammar. In other sentences it recognizes known phrases only;
+`ParsedSentence.is_complete` is False if a sentence may state more than its facts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
-from radreward.text.facts import Change, Fact, Polarity
+from radreward.text.facts import Fact, Polarity
 from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readings
@@ -31,7 +31,7 @@ from radreward.text.sentence_templates import (
 from radreward.text.severity import SEVERITY_OF_PHRASE
 
 MAX_SENTENCE_CHARS = 1_000
-"""Longer sentences have no full stops; they are not parsed because the scopes would be guesses."""
+"""Longer texts are not parsed: they are several sentences without full stops, and their scopes would be guesses."""
 Span = tuple[int, int]
 
 
@@ -53,13 +53,13 @@ class ParsedSentence(NamedTuple):
 
     facts: tuple[Fact, ...]
     spans: tuple[FactSpans, ...] = ()
-    """One per fact; empty if the sentence negates findings without naming them."""
+    """One per fact; empty if the sentence negates findings without their names."""
     is_complete: bool = False
     """True if the sentence states nothing but the facts."""
 
 
 class Mention(NamedTuple):
-    """A finding named in a sentence."""
+    """The name of a finding in a sentence."""
 
     finding: str
     start: int
@@ -179,7 +179,7 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 def _parse_sides(
     mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
 ) -> list[tuple[Fact, FactSpans]]:
-    """Return the fact of a mention, or one fact per side; the second side inherits the severity of the first."""
+    """Return the fact of a mention, or one fact per side; the second side has the severity of the first by default."""
     readings = side_readings(masked[slice(*scope)])
     if len(readings) == 1:
         return [_parse_mention(mention, scope, masked, num_mentions, is_negated, is_hedged)]
@@ -200,7 +200,8 @@ def _parse_mention(
     where = LOCATION_WORDS[location[0]] if location else None
     key = stated_finding(mention.finding, where)
     finding = FINDINGS[key]
-    change = _find_change(context) if finding.can_change else None
+    change_phrase = CHANGE.search(context) if finding.can_change else None
+    change = CHANGE_OF_PHRASE[change_phrase[0]] if change_phrase else None
     polarity: Polarity = "present"
     if change == "resolved" or (change != "stable" and is_negated):
         polarity = "absent"
@@ -224,23 +225,18 @@ def _shift(span: Span | None, offset: int) -> Span | None:
 
 
 def _allowed_location(location: str | None, allowed: tuple[str, ...]) -> str | None:
-    """Return the location, or its side if the finding has no such location: an effusion at the left base is left."""
+    """Return the location, or only its side if the finding has no zones: an effusion at the left base is left."""
     if location in allowed:
         return location
     side = (location or "").split(" ")[0]
     return side if side in allowed else None
 
 
-def _find_change(text: str) -> Change | None:
-    match = CHANGE.search(text)
-    return CHANGE_OF_PHRASE[match[0]] if match else None
-
-
 def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bool:
-    """Return True if the facts are beyond reasonable doubt all that a sentence states.
+    """Return True if a sentence states nothing but the facts.
 
     Each modifier must be the only one of its kind in its scope and part of the fact. All other words must be words of
-    the grammar's templates. Several findings must be all present, or all negated in one list.
+    the grammar's templates. Several findings must all be present, or all be negated in one list.
     """
     for (start, end), fact in zip(scopes, facts, strict=True):
         own = masked[start:end]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 LINE_START = re.compile(r"[-*\u2022]\s|\d{1,2}\s?[.)]\s|[A-Z][A-Z /]{2,40}:")
-"""Start of a line that is an item of a list or a heading, and so begins a sentence."""
+"""Start of a line that begins a sentence: an item of a list, or a heading."""
 _CANDIDATE_END = re.compile(
     r"""(?<![.!?])[.!?]++["')\]]*+(?=\s|$)  # stops, closing quotes or brackets, then white space
     |(?<=[a-z]{2})\.(?=[A-Z][a-z])          # a missing space: "No effusion.The heart"
@@ -15,7 +15,7 @@ _CANDIDATE_END = re.compile(
     + "))",
     re.VERBOSE,
 )
-"""Possible end of a sentence; possessive quantifiers keep the time linear in the length of the text."""
+"""Possible end of a sentence. Possessive quantifiers make the time linear in the length of the text."""
 _ABBREVIATION = re.compile(r"\b(?:dr|drs|mr|mrs|ms|prof|st|vs|approx|e\.g|i\.e|eg|ie|cf|resp|incl|ca|fig|figs)$", re.I)
 _POSSIBLE_ABBREVIATION = re.compile(
     r"\b(?:[ap]\.m|etc|min|max|post|ant|lat|sup|inf|rt|lt|temp|et al|jr|sr|m\.d)$", re.I
@@ -30,19 +30,18 @@ _INTEGER_PART = re.compile(r"\d\s$")
 _DECIMAL_PART = re.compile(r"\s\d+\s*(?:mm|cm|ml|cc|x)\b", re.I)
 _HAS_WORD = re.compile(r"[^\W_]|__")
 _CONTEXT_LENGTH = 24
-"""Characters around a stop that decide if it ends a sentence."""
+"""Number of characters before and after a stop that decide if it ends a sentence."""
 
 _STOP = re.compile(r"(?<=[.!?])\s+(?=\S)")
 _ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|no|\d+)\.$", re.IGNORECASE)
 
 
 def sentence_spans(report: str) -> list[tuple[int, int]]:
-    r"""Return start and end of every sentence; no word is outside of them.
+    r"""Return start and end of every sentence, in linear time; together they contain every word.
 
     A sentence ends at `.`, `!` or `?` before white space, at an empty line, and before a line that starts an item or a
-    heading; not at the point of an abbreviation, initial, list number or decimal, nor at a line that is merely wrapped.
-    Text without a letter or digit is no sentence; the anonymization marks "XXXX" and "___" are words. The time is
-    linear in the length of the text.
+    heading. It does not end at the point of an abbreviation, initial, list number or decimal, nor at any other line
+    break. Text without a letter or digit is no sentence; the anonymization marks "XXXX" and "___" are words.
 
     >>> text = "1. Seen by Dr. ___ at 2 p.m. today. 2. Nodule of 1.5 cm vs. XXXX. no edema ."
     >>> [text[start:end] for start, end in sentence_spans(text)]
@@ -72,10 +71,10 @@ def split_sentences(report: str) -> list[str]:
 
 
 def split_at_stops(text: str) -> list[str]:
-    """Split a text with single spaces at its stops, losing no character: joined by spaces the parts are the text.
+    """Split a text with single spaces at its stops; the parts, joined by spaces, are the text.
 
-    The report parser uses this coarser rule because the training data of shipped models depends on it. On text of the
-    report grammar it gives the same sentences as `split_sentences`.
+    The report parser uses this simpler rule because the training data of shipped models depend on it. On text of the
+    report grammar, it gives the same sentences as `split_sentences`.
 
     >>> split_at_stops("1. No edema. 2. Seen by Dr. ___ today.")
     ['1. No edema.', '2. Seen by Dr. ___ today.']
@@ -89,7 +88,7 @@ def split_at_stops(text: str) -> list[str]:
 
 
 def _is_sentence_end(report: str, start: int, stop: re.Match[str]) -> bool:
-    """Return True if a possible end is the end of the sentence that starts at `start`."""
+    """Return True if a candidate stop ends the sentence that starts at `start`."""
     before = report[max(start, stop.start() - _CONTEXT_LENGTH) : stop.start()]
     if stop.start() - _CONTEXT_LENGTH <= start:
         before = before.lstrip()

@@ -11,7 +11,7 @@ _SECTIONS = read_sections("sentences.txt")
 
 
 def _by_findings(prefix: str) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the sections whose title is a prefix and keys of findings, by these keys."""
+    """Return the sections with titles "<prefix> <keys of findings>", by these keys."""
     return {tuple(title.split()[1:]): lines for title, lines in _SECTIONS.items() if title.split()[0] == prefix}
 
 
@@ -22,9 +22,9 @@ ABSENT_TEMPLATES = _SECTIONS["absent"]
 CHANGE_TEMPLATES = {change: _SECTIONS[change] for change in ("new", "worse", "better", "stable", "resolved")}
 DEVICE_CHANGE_TEMPLATES = {change: _SECTIONS[f"device {change}"] for change in ("new", "stable", "resolved")}
 NORMAL_STATEMENTS = _by_findings("normal")
-"""Statements that negate findings without naming them, by these findings."""
+"""Statements that negate findings without their names, by these findings."""
 UNCHANGED_STATEMENTS = _by_findings("unchanged")
-"""Statements about the body parts of `NORMAL_STATEMENTS` that state no finding, neither present nor absent."""
+"""Statements that call the body parts of `NORMAL_STATEMENTS` unchanged; they state and negate no finding."""
 UNCHANGED_DEVICE_STATEMENTS = _SECTIONS["devices unchanged"]
 """Used only if every device is unchanged."""
 ALL_CLEAR_STATEMENTS = _SECTIONS["all clear"]

@@ -26,14 +26,15 @@ SEVERITY_SCALES = (
     ("mildly", "moderately", "severely"),
     ("minimally", "moderately", "markedly"),
 )
-"""Words that differ in level only, from mild to severe."""
+"""Words of one kind, from mild to severe; they differ only in level."""
 
-SEVERITY_OF_PHRASE: dict[str, str] = {
+_SEVERITY_OF_ENTRY = {
     phrase: severity
     for words in (SEVERITY_WORDS, SEVERITY_ADVERBS)
     for severity, phrases in words.items()
     for phrase in phrases
-} | {
+}
+SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
     "mildly increased": "mild",
     "moderately large": "severe",
     "small to moderate": "moderate",
@@ -45,13 +46,8 @@ SEVERITY_OF_PHRASE: dict[str, str] = {
 }
 """The level of each phrase of the sentence parser."""
 
-_SEVERITY_OF_WORD = {
-    word: severity
-    for words in (SEVERITY_WORDS, SEVERITY_ADVERBS)
-    for severity, phrases in words.items()
-    for word in phrases
-    if " " not in word
-} | {"slightly": "mild"}
+_SEVERITY_OF_WORD = {word: severity for word, severity in _SEVERITY_OF_ENTRY.items() if " " not in word}
+_SEVERITY_OF_WORD["slightly"] = "mild"
 _SEVERITY_WORD = re.compile(r"\b(?:" + "|".join(_SEVERITY_OF_WORD) + r")\b")
 
 

@@ -1,6 +1,6 @@
 """Clinical significance of findings, after the published guideline of CRIMSON (arXiv 2603.06183).
 
-The level of a finding is in findings.txt; significance.txt has the details and the patients that move it.
+findings.txt has the level of each finding; significance.txt lists details and patients that change it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,22 @@ _PROCEDURE = re.compile(
     r"|thoracentesis)\b",
     re.IGNORECASE,
 )
+_SECTIONS = {
+    title: tuple(tuple(part.strip() for part in line.split("|")) for line in lines)
+    for title, lines in read_sections("significance.txt").items()
+}
 _KNOWN = re.compile(r"\b(?:known|history of|h/o|hx|chronic|prior|previous|follow-?\s?up)\b", re.IGNORECASE)
 
 
 def significance_level(fact: Fact, age: float | None = None, indication: str | None = None) -> Urgency:
-    """Return the level of a finding as stated; an absent finding is benign, a resolved one not actionable.
+    """Return the level of a finding with its details; an absent one is benign, a resolved one not actionable.
 
     Args:
         fact: The finding with its details.
-        age: Age of the patient in years, if known. Age-related changes are benign from 65 on unless the indication
-            names them, and not actionable before; fractures in small children are urgent.
-        indication: Reason for the examination, if known. A known condition or a recent procedure lowers what it
-            explains by one level; after an injury, fractures and pneumothorax are at least actionable.
+        age: Age of the patient in years, if known. Age-related changes are not actionable below 65 years, and benign
+            from 65 on unless the indication names them. Fractures in small children are urgent.
+        indication: Reason for the examination, if known. A finding that a known condition or a recent procedure
+            explains is one level lower. After an injury, fractures and pneumothorax are at least actionable.
 
     >>> heart = Fact("cardiomegaly", severity="mild")
     >>> significance_level(heart), significance_level(heart._replace(severity="severe"))
@@ -74,7 +78,7 @@ def significance_weight(fact: Fact, age: float | None = None, indication: str | 
 
 @lru_cache(50_000)
 def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
-    """Return the weight of the most significant finding that a phrase names, or of one that is not actionable.
+    """Return the weight of the most significant finding in a phrase; unknown findings count as not actionable.
 
     >>> phrase_weight("large pneumothorax"), phrase_weight("scoliosis"), phrase_weight("unusual contour")
     (1.0, 0.0, 0.25)
@@ -84,7 +88,7 @@ def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
 
 
 def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT) -> dict[str, float]:
-    """Return the weights of the findings that phrases name, by the key of `FINDINGS`, or by `head_word` if unknown.
+    """Return the weights of the findings in phrases, by their key in `FINDINGS`, or by `head_word` if unknown.
 
     >>> named_findings(["small PTX", "pneumothorax", "odd contour"])
     {'pneumothorax': 1.0, 'contour': 0.25}
@@ -101,7 +105,7 @@ def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT)
 
 @lru_cache(10_000)
 def is_actionable(fact: Fact) -> bool:
-    """Return True if a finding as stated is urgent or actionable; a resolved one counts as if it were present.
+    """Return True if a finding with its details is urgent or actionable; a resolved one counts as present.
 
     >>> is_actionable(Fact("edema", "absent", change="resolved")), is_actionable(Fact("scar"))
     (True, False)
@@ -116,7 +120,7 @@ def _stated_level(fact: Fact) -> Urgency:
     if not fact.positive:
         return "not actionable" if fact.change == "resolved" else "benign"
     stated = {fact.severity, fact.location, fact.change}
-    for keys, details, level in _lines("details"):
+    for keys, details, level in _SECTIONS["details"]:
         if fact.finding in keys.split() and stated & set(details.split(", ")):
             return next(name for name in URGENCIES if name == level)
     return FINDINGS[fact.finding].urgency
@@ -132,21 +136,10 @@ def _is_explained(fact: Fact, indication: str) -> bool:
         return True
     return any(
         fact.finding in keys.split() and re.search(rf"\b(?:{words.replace(', ', '|')})\b", indication, re.IGNORECASE)
-        for words, keys in _lines("known")
+        for words, keys in _SECTIONS["known"]
     )
 
 
 def _findings(section: str) -> frozenset[str]:
-    return frozenset(_lines(section)[0][0].split())
-
-
-@lru_cache(1)
-def _sections() -> dict[str, tuple[tuple[str, ...], ...]]:
-    return {
-        title: tuple(tuple(part.strip() for part in line.split("|")) for line in lines)
-        for title, lines in read_sections("significance.txt").items()
-    }
-
-
-def _lines(section: str) -> tuple[tuple[str, ...], ...]:
-    return _sections()[section]
+    """Return the keys of a section with a single line of findings."""
+    return frozenset(_SECTIONS[section][0][0].split())

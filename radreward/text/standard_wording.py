@@ -1,4 +1,4 @@
-"""Reports as small encoders read them: possible findings only, sizes in mm, abbreviations written out."""
+"""Standard wording of reports for small encoders: possible findings only, sizes in mm, no abbreviations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ABBREVIATIONS = {
     "R": "right",
     "L": "left",
 }
-"""Abbreviations that mean one thing in a chest report; those of a single letter count as capitals only."""
+"""Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
 _NUMBER = r"\d{1,3}(?:\.\d{1,2})?"
 _WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
 _PATTERN = re.compile(
@@ -43,7 +43,7 @@ _PATTERN = re.compile(
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
 _DENIALS = frozenset(f"Non-{name}" for name in FINDING_TYPES)
 _LINK = re.compile(r"[,;/]|\b(?:or|nor|and|no|without|with|of|to|for|in|on|as|by|than)\b", re.IGNORECASE)
-"""Signs and words that join two names in a list or a phrase."""
+"""Signs and words that connect two names in a list or a phrase."""
 _LIST_GOES_ON = re.compile(r"(?:(?!\b(?:no|without)\b).)*\b(?:or|nor)\b", re.IGNORECASE | re.DOTALL)
 """An "or" before the next denial."""
 _SIDE = re.compile(r"\b(?:left|right|bilateral)\b", re.IGNORECASE)
@@ -55,12 +55,12 @@ class StandardWording(NamedTuple):
 
     text: str
     parts: list[tuple[int, int]]
-    """Original start and end of each part: unchanged parts and replaced ones in turn."""
+    """Start and end of each part in the original; unchanged and replaced parts alternate."""
     starts: list[int]
     """Start of each part in the text, in order."""
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the characters of the original that a span of the text comes from; of a replaced part, all.
+        """Return the span of the original that a span of the text comes from; a replaced part counts as a whole.
 
         >>> standard_wording("Mass of 1.2 cm.").original_span(8, 10)
         (8, 14)
@@ -68,7 +68,7 @@ class StandardWording(NamedTuple):
         return self._origin(start, 0), self._origin(max(start, end - 1), 1)
 
     def _origin(self, position: int, side: int) -> int:
-        """Return where the original of a character starts (side 0) or ends (side 1); every second part is replaced."""
+        """Return the start (side 0) or end (side 1) of a character's original; every second part is replaced."""
         number = bisect_right(self.starts, position) - 1
         part = self.parts[number]
         return part[side] if number % 2 else part[0] + position - self.starts[number] + side
@@ -77,8 +77,8 @@ class StandardWording(NamedTuple):
 def standard_wording(text: str) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
-    Normal statements count neither as right nor as wrong, see `may_report_finding`. Encoders compare words, not
-    quantities: "1.2 cm" and "12 mm" have no number in common.
+    Other statements count neither as right nor as wrong, see `may_report_finding`. Sizes need one unit because encoders
+    compare words, and "1.2 cm" and "12 mm" have no number in common.
 
     >>> standard_wording("The heart is normal. A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
     'A 12 x 8 mm right lower lobe nodule, right-sided effusion without pneumothorax.'
@@ -96,7 +96,7 @@ def standard_wording(text: str) -> StandardWording:
 
 
 def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and replacement of the parts of a text that its standard wording replaces, in order."""
+    """Yield start, end and replacement of each part of a text that changes in standard wording, in order."""
     for start, following in pairwise([*(start for start, _ in sentence_spans(text)), len(text)]):
         if may_report_finding(text[start:following].rstrip()):
             yield from ((*match.span(), _replacement(match)) for match in _PATTERN.finditer(text, start, following))
@@ -117,12 +117,11 @@ def may_report_finding(statement: str) -> bool:
     """Return False for a statement that only denies findings, or calls body parts normal or unchanged.
 
     Such a statement neither matches a finding nor is an error: a candidate that denies a finding of the reference has
-    missed it, and a candidate may deny findings that the reference does not mention. These statements may report a
-    finding:
+    missed it, and a candidate may deny findings that the reference does not mention. The result is True for statements
 
-    - statements of unknown words, about devices, or about findings that have resolved;
-    - statements in which a negation may end without a comma or an "or";
-    - statements that are too long to be one sentence.
+    - with unknown words only, about devices, or about findings that have resolved;
+    - in which a negation may end without a comma or an "or";
+    - that are too long to be one sentence.
 
     >>> [may_report_finding(text) for text in ("Lungs clear without focal infiltrate.", "Clear lungs. Small effusion.")]
     [False, True]
@@ -149,7 +148,7 @@ def may_report_finding(statement: str) -> bool:
 
 
 def _has_unclear_negation(statement: str, names: Sequence[LexicalPhrase]) -> bool:
-    """Return True if a name follows another without a link, or only after a comma and with a severity or side."""
+    """Return True if two names have no `_LINK` between them, or only a comma and the second has a severity or side."""
     for first, second in pairwise(names):
         gap = statement[first.end : second.start]
         if not _LINK.search(gap):

@@ -21,9 +21,9 @@ from radreward.criteria import (
     load_criteria,
 )
 
-SIX = ("false_prediction", "omission", "incorrect_location", "incorrect_severity") + (
-    "incorrect_comparison",
-    "omission_of_comparison",
+SIX = (
+    *("false_prediction", "omission", "incorrect_location", "incorrect_severity"),
+    *("incorrect_comparison", "omission_of_comparison"),
 )
 GOOD = {"name": "mine", "criteria": [{"name": "tone", "description": "Rude."}]}
 
@@ -50,17 +50,17 @@ def test_mrscore_subtracts_published_weights_from_100() -> None:
 
 
 @given(st.lists(st.floats(0, 50), min_size=6, max_size=6))
-def test_errors_inverts_quality(values: list[float]) -> None:
+def test_errors_inverts_target_rewards(values: list[float]) -> None:
     criteria = RadCliQCriteria()
     errors = torch.tensor(values)
     torch.testing.assert_close(criteria.errors(criteria.target_rewards(errors)), errors)
 
 
-def test_rating_quality_equals_rating() -> None:
+def test_rating_total_equals_rating() -> None:
     criteria = RatingCriteria()
-    quality = criteria.target_rewards(criteria.to_tensor({"rating": 4.5}))
-    assert criteria.total(quality).item() == 4.5
-    assert criteria.errors(quality).tolist() == [4.5]
+    targets = criteria.target_rewards(criteria.to_tensor({"rating": 4.5}))
+    assert criteria.total(targets).item() == 4.5
+    assert criteria.errors(targets).tolist() == [4.5]
     assert criteria.weighted_errors({"rating": 4.5}) == -4.5
     assert Criteria.from_dict(criteria.to_dict()) == criteria
     mixed = Criteria("mixed", [Criterion("tone", "Rude.", weight=2), Criterion("taste", "Liked.", "rating", 3)])

@@ -13,7 +13,7 @@ weights = st.floats(0, 100)
 
 
 @pytest.mark.parametrize("prior", [0.0, DEFAULT_PRIOR, 1.0])
-def test_tensors_give_what_numbers_give(prior: float) -> None:
+def test_finding_quality_of_tensors_equals_numbers(prior: float) -> None:
     pairs = list(itertools.product(WEIGHTS, WEIGHTS))
     matched, wrong = torch.tensor(pairs, dtype=torch.float64).unbind(1)
     expected = [finding_quality(*pair, prior) for pair in pairs]

@@ -1,4 +1,4 @@
-"""Tests of the wording of report generators: what a sentence states is what its facts say."""
+"""Tests of the wording of report generators: a sentence states exactly its facts."""
 
 from random import Random
 

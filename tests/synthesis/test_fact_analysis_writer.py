@@ -85,21 +85,6 @@ def test_fact_analysis_writer_describes_every_generated_error(length: str) -> No
                 assert (parsed.values, parsed.format_error) == (values, None)
 
 
-def test_compare_facts_agrees_with_counts() -> None:
-    facts = [parse_report(text).facts for text in PAIR]
-    counts = count_errors(*facts)
-    errors = compare_facts(*facts).errors
-    assert sum(counts.values()) == len(errors)
-    for entry in errors:
-        assert counts[f"{'' if entry.significant else 'in'}significant_{entry.tag}"] > 0
-
-
-def test_synthesize_plain_granularity_limits_findings() -> None:
-    for group in synthesize(RadCliQCriteria(), 40, seed=2, granularity="plain"):
-        positive = [fact for fact in parse_report(group.reference).facts if fact.positive]
-        assert 1 <= len(positive) <= 4
-
-
 def test_frequent_choice_random_excludes_rare_options() -> None:
     rng = FrequentChoiceRandom(0)
     assert {rng.choice("abcdef") for _ in range(100)} == {"a", "b", "c"}

@@ -1,4 +1,4 @@
-"""Candidates that state one finding right, partly right, and not at all."""
+"""Candidates that state one finding correctly, partly correctly, or not at all."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,10 +17,6 @@ from radreward.text.findings import is_related
 from radreward.text.report_parser import parse_report
 
 CRITERIA = RadCliQSignificanceCriteria()
-
-
-def _report(text: str, *facts: Fact) -> AnnotatedReport:
-    return AnnotatedReport((Sentence(text, facts),))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +57,7 @@ def test_candidates_differ_in_one_finding_only() -> None:
 
 
 def test_report_without_a_finding_has_no_graded_candidates() -> None:
-    assert draft_graded(_report("No effusion.", Fact("effusion", "absent")), 3, Random(0)) == []
+    assert draft_graded(parse_report("No effusion."), 3, Random(0)) == []
 
 
 def test_groups_are_reproducible_and_their_qualities_differ(tmp_path: Path) -> None:

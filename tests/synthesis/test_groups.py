@@ -227,12 +227,13 @@ def test_synthesize_files_default_is_one_group_per_usable_report(tmp_path: Path)
 
 
 def test_synthesize_plain_reports_respect_max_findings() -> None:
-    def findings(max_findings: int) -> set[int]:
+    def findings(max_findings: int | None) -> set[int]:
         groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=max_findings)
         return {sum(fact.positive for fact in parse_report(group.reference).facts) for group in groups}
 
     assert findings(1) == {1}
     assert findings(3) == {1, 2, 3}
+    assert findings(None) == {1, 2, 3, 4}
 
 
 def test_synthesize_max_findings_needs_plain_granularity() -> None:

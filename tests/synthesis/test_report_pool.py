@@ -7,7 +7,7 @@ from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
 from radreward.synthesis.report_pool import ReportPool
 from radreward.synthesis.report_styles import sample_style
-from radreward.text.report_parser import PartiallyParsedSentence, is_fully_parsed, parse_report
+from radreward.text.report_parser import PartiallyParsedSentence, parse_report
 
 random_report = random_report_source(sample_style)
 
@@ -68,7 +68,3 @@ def test_drop_and_shuffle_preserves_partially_parsed_sentences() -> None:
         assert [entry for entry in edited.sentences if isinstance(entry, PartiallyParsedSentence)] == partially_parsed
         removed += len(edited.sentences) < len(report.sentences)
     assert removed > 10
-
-
-def test_is_fully_parsed() -> None:
-    assert [is_fully_parsed(parse_report(text)) for text in TEXTS] == [True] * 5 + [False]

@@ -1,4 +1,4 @@
-"""Tests of the tiers of quality, by errors and by points."""
+"""Tests of the tiers by errors and by points."""
 
 import pytest
 
@@ -15,9 +15,7 @@ def test_severity_tiers_of_counts_and_points() -> None:
         *[["bad"]] * 2,
         [],
     ]
-    points = {
-        tier.name: tier for tier in severity_tiers(MRScoreCriteria())
-    }  # minimum scores: 70, 40 and 0 of 100 points
+    points = {tier.name: tier for tier in severity_tiers(MRScoreCriteria())}
     for deduction in range(0, 101, 5):
         expected = "good" if 100 - deduction >= 70 else "fair" if 100 - deduction >= 40 else "bad"
         assert [name for name, tier in points.items() if tier.contains(deduction)] == [expected]
@@ -36,12 +34,7 @@ def test_severity_tiers_of_many_criteria() -> None:
 
 
 def test_error_severity() -> None:
-    none = dict.fromkeys(RadCliQSignificanceCriteria().tags, 0.0)
-    assert (
-        error_severity(RadCliQSignificanceCriteria(), none | {"insignificant_omission": 2, "significant_omission": 1})
-        == 3
-    )
-    assert (
-        error_severity(MRScoreCriteria(), dict.fromkeys(MRScoreCriteria().tags, 0) | {"grammar": 1, "completeness": 1})
-        == 15
-    )
+    counts, points = RadCliQSignificanceCriteria(), MRScoreCriteria()
+    errors = dict.fromkeys(counts.tags, 0.0) | {"insignificant_omission": 2, "significant_omission": 1}
+    assert error_severity(counts, errors) == 3
+    assert error_severity(points, dict.fromkeys(points.tags, 0.0) | {"grammar": 1, "completeness": 1}) == 15

@@ -60,7 +60,7 @@ def test_negated_sides_are_one_absent_finding() -> None:
     assert sentence_facts("No left and right effusion.") == (Fact("effusion", "absent"),)
 
 
-def test_sentence_about_two_sides_may_state_more() -> None:
+def test_sentence_about_two_sides_is_not_complete() -> None:
     assert not parse_sentence("Left and right effusions.").is_complete
 
 

@@ -1,4 +1,4 @@
-"""What the facts of two texts tell about the agreement of their findings."""
+"""Agreement of the findings of two texts, from their facts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

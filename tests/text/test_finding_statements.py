@@ -1,4 +1,4 @@
-"""Statements that may report a finding, and those that the reward model need not read."""
+"""Statements that may report a finding, and those that the reward model does not need."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Which cues reach which names, and which modifiers belong to them, by loops over the text around each name."""
+"""Scopes of cues and modifiers, compared with loops over the text around each name."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Tests of clinical significance: the published table, its details, and the patients that move a level."""
+"""Tests of clinical significance: the published table, its details, and patients that change a level."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, means_same_care
 from radreward.text.locations import LOCATIONS
 from radreward.text.severity import SEVERITY_WORDS
-from radreward.text.significance import _sections, significance_level, significance_weight
+from radreward.text.significance import _SECTIONS, significance_level, significance_weight
 
 CHANGES: tuple[Change, ...] = ("new", "worse", "better", "stable", "resolved")
 
@@ -81,7 +81,7 @@ def test_significance_level_follows_guideline(fact: Fact, level: Urgency) -> Non
         ("nodule", None, "Chest pain.", "actionable"),
     ],
 )
-def test_significance_level_moves_with_the_patient(
+def test_significance_level_depends_on_the_patient(
     key: str, age: float | None, indication: str | None, level: Urgency
 ) -> None:
     assert significance_level(Fact(key), age, indication) == level
@@ -100,11 +100,10 @@ def test_significance_weight_is_one_half_quarter_zero() -> None:
 
 def test_significance_file_names_findings_details_and_levels_that_exist() -> None:
     details = {*SEVERITY_WORDS, *CHANGES, *(place for group in LOCATIONS.values() for place in group)}
-    sections = _sections()
-    keys = [row[0] for name in ("details", "age", "trauma", "children", "procedure") for row in sections[name]]
-    keys += [row[1] for row in sections["known"]]
+    keys = [row[0] for name in ("details", "age", "trauma", "children", "procedure") for row in _SECTIONS[name]]
+    keys += [row[1] for row in _SECTIONS["known"]]
     assert {key for row in keys for key in row.split()} <= FINDINGS.keys()
-    for _, stated, level in sections["details"]:
+    for _, stated, level in _SECTIONS["details"]:
         assert level in URGENCIES
         assert set(stated.split(", ")) <= details
 

@@ -1,4 +1,4 @@
-"""Reports as small encoders read them: without normal statements, with sizes in mm and no abbreviations."""
+"""Standard wording: no normal statements, sizes in mm, and no abbreviations."""
 
 import pytest
 from hypothesis import given
@@ -9,20 +9,8 @@ from radreward.text.standard_wording import ABBREVIATIONS, standard_wording
 PIECES = st.sampled_from(
     [
         *ABBREVIATIONS,
-        "1.2 cm",
-        "12-mm",
-        "3 x 2.5 cm",
-        "nodule",
-        "a",
-        ",",
-        ".",
-        "and/or",
-        "R/O",
-        "T/L spine",
-        "é",
-        "w/tip",
-        "No effusion.",
-        "The heart is normal.\n",
+        *("1.2 cm", "12-mm", "3 x 2.5 cm", "nodule", "a", ",", ".", "and/or", "R/O", "T/L spine", "é", "w/tip"),
+        *("No effusion.", "The heart is normal.\n"),
     ]
 )
 TEXTS = st.one_of(st.text(max_size=30), st.lists(PIECES, max_size=8).map(" ".join))

@@ -1,4 +1,4 @@
-"""Generation jobs: request, parse and check answers; write accepted and rejected ones with the reason."""
+"""Generation jobs: send requests, check the answers, and write accepted and rejected ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from radreward.types import ReportGroup
 
 
 class GenerationJob(NamedTuple):
-    """Requests of a task, before any is sent."""
+    """All requests of a task, not yet sent."""
 
     task: GenerationTask
     generation_requests: list[GenerationRequest]
@@ -53,15 +53,15 @@ class _CheckedAnswer(NamedTuple):
     text: str
     """The answer of the model."""
     candidate: str
-    """The generated or judged report."""
+    """The report that the model wrote or judged."""
     generated: GeneratedReport
     check_level: str
     """One of `CHECK_LEVELS`, or empty if the answer is rejected."""
     reason: str | None
-    """Reason of the rejection (kind and detail, separated by a colon), or None."""
+    """Reason of the rejection as "kind: detail", or None."""
 
     def reject(self, reason: str) -> _CheckedAnswer:
-        """Return the accepted answer as a rejected one, without its text."""
+        """Return the answer as rejected, without its text."""
         return self._replace(reason=reason, text="", check_level="")
 
 
@@ -93,10 +93,10 @@ def run_job(
         job: The requests.
         model: The chat model; its cache allows an interrupted job to resume.
         folder: Output folder.
-        writer_description: Name of the model, for the data card.
-        source_description: Name of the reports, for the data card.
+        writer_description: Name of the model in the data card.
+        source_description: Name of the reports in the data card.
         review_samples: Maximum number of samples on the review sheet.
-        seed: Seed of the choice of review samples.
+        seed: Seed of the random choice of samples for the review sheet.
 
     Raises:
         InputError: If the files cannot be written, or no request can be sent.
@@ -138,7 +138,7 @@ def _check_answer(task: GenerationTask, request: GenerationRequest, response: Ch
 def _drop_unpaired(
     task: GenerationTask, samples: list[_CheckedAnswer]
 ) -> tuple[list[_CheckedAnswer], list[_CheckedAnswer]]:
-    """Separate samples of references with at least two candidates of different quality from the others."""
+    """Return the samples of references with candidates of different totals, and the others as rejected."""
     groups: dict[str, list[_CheckedAnswer]] = {}
     rejected = []
     for sample in samples:
@@ -164,7 +164,7 @@ def _job_statistics(
     rejected: Sequence[_CheckedAnswer],
     responses: Sequence[ChatResponse],
 ) -> dict[str, Any]:
-    """Return acceptance rates, reasons of rejection, levels of checks, and tokens."""
+    """Return acceptance rates, reasons of rejection, check levels and numbers of tokens."""
     num_requests = len(job.generation_requests)
     requested = Counter(request.tier for request in job.generation_requests)
     accepted = Counter(sample.request.tier for sample in samples)

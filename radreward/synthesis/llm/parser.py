@@ -1,4 +1,4 @@
-"""Strict parser of generated answers: sections, errors with quotes, and counts."""
+"""Strict parser of the answers of a language model: sections, errors with quotes, and counts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from radreward.criteria import Criteria
+from radreward.criteria import Criteria, Criterion
+from radreward.prompts.parsing import MAX_CHARACTERS
 
-MAX_CHARACTERS = 100_000
-"""Maximum length of an answer; longer ones are rejected."""
 _HEADING = re.compile(
     r"^[^\S\n]{0,8}[*#>]{0,8}[^\S\n]{0,8}\[(candidate|explanation|reasoning|errors|counts|matched)\][*:]{0,4}",
     re.I | re.M,
@@ -22,7 +21,7 @@ _QUOTES = str.maketrans({**dict.fromkeys("\u201c\u201d\u201e\u201f", '"'), "\u20
 
 
 class ReportedError(NamedTuple):
-    """An error as the language model reports it."""
+    """An error that the language model reports."""
 
     tag: str
     reference: str | None
@@ -30,7 +29,7 @@ class ReportedError(NamedTuple):
     candidate: str | None
     """Quote of the candidate, or None."""
     description: str
-    """Explanation, may be empty."""
+    """May be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +41,11 @@ class GeneratedReport:
     explanation: str = ""
     """The explanation or reasoning, if requested."""
     counts: dict[str, int] = field(default_factory=dict)
-    """Number of errors of every criterion; of those before the first error of format if there is one."""
+    """Number of errors by tag; incomplete if `error` is not None."""
     errors: tuple[ReportedError, ...] = ()
     matched: tuple[str, ...] = ()
     error: str | None = None
-    """Why the answer cannot be used (kind and detail), or None."""
+    """Reason why the answer is rejected (kind and detail), or None."""
 
 
 def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) -> GeneratedReport:
@@ -54,7 +53,8 @@ def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) 
 
     Args:
         answer: Answer of the model.
-        sections: Requested sections, of candidate, explanation, reasoning, errors and matched; counts always.
+        sections: Requested sections: any of candidate, explanation, reasoning, errors and matched. Counts are always
+            required.
         criteria: Criteria of the errors.
 
     >>> from radreward.criteria import Criterion
@@ -92,15 +92,11 @@ def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) 
     )
 
 
-def _to_tag(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
 def _parse_counts(text: str, criteria: Criteria) -> tuple[dict[str, int], str | None]:
     counts: dict[str, int] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
         name, _, value = _LIST_MARKER.sub("", line).rpartition(":")
-        tag = _to_tag(name)
+        tag = Criterion(name, "").tag
         if tag not in criteria.tags:
             return counts, f"unknown criterion: {line[:80]}"
         if tag in counts:
@@ -124,7 +120,7 @@ def _parse_errors(text: str, criteria: Criteria) -> tuple[tuple[ReportedError, .
         parts = _LIST_MARKER.sub("", line).strip("| ").split("|", 3)
         if len(parts) < 3:
             return tuple(errors), f"broken error: {line[:80]}"
-        tag = _to_tag(parts[0])
+        tag = Criterion(parts[0], "").tag
         if tag not in criteria.tags:
             return tuple(errors), f"unknown criterion: {line[:80]}"
         errors.append(ReportedError(tag, _unquote(parts[1]), _unquote(parts[2]), "".join(parts[3:]).strip()))
@@ -145,7 +141,7 @@ def _parse_matched(text: str) -> tuple[str, ...]:
 
 
 def _find_disagreement(counts: dict[str, int], errors: tuple[ReportedError, ...], criteria: Criteria) -> str | None:
-    """Return a criterion whose errors and count differ; a binary criterion may have several errors."""
+    """Return the first criterion whose count differs from its reported errors; a binary one may have several errors."""
     for criterion in criteria.criteria:
         stated = sum(error.tag == criterion.tag for error in errors)
         count = counts[criterion.tag]
@@ -155,9 +151,9 @@ def _find_disagreement(counts: dict[str, int], errors: tuple[ReportedError, ...]
 
 
 def normalize_for_comparison(text: str) -> str:
-    """Return a text without case, extra white space, kinds of quotes and outer punctuation.
+    """Return a text in lowercase with straight quotes and single spaces, without punctuation at both ends.
 
-    >>> normalize_for_comparison(" No  Edema. ")
-    'no edema'
+    >>> normalize_for_comparison(" No  “EDEMA”. ")
+    'no "edema"'
     """
     return " ".join(text.translate(_QUOTES).casefold().split()).strip(" .,;:")

@@ -1,4 +1,4 @@
-"""Prompts that request candidates with errors, analyses and reasoning, derived from any criteria."""
+"""Prompts that request candidates with errors, analyses and reasoning, for any criteria."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def task_messages(
     Args:
         task: `MAKE`, `REPHRASE` or `JUDGE`.
         criteria: Criteria of the errors.
-        sections: Sections of the answer, of candidate, explanation, reasoning, errors and matched.
+        sections: Sections of the answer: any of candidate, explanation, reasoning, errors and matched.
         reference: The reference.
         candidate: The candidate to judge, if any.
-        instruction: Request in one sentence.
+        instruction: The request in one sentence; it ends the prompt.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> sections = ("candidate", "errors")

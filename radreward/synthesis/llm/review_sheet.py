@@ -1,4 +1,4 @@
-"""Review sheets, on which a radiologist checks samples, and the agreement with the generated counts."""
+"""Review sheets for radiologists, and their agreement with the generated counts."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ def _sheet_row(sample: Mapping[str, Any], criteria: Criteria) -> dict[str, Any]:
 
 
 def read_review_sheet(path: Path) -> list[ReviewerAgreement]:
-    """Read the agreement per criterion, in the order of the columns.
+    """Return the agreement per criterion from a completed sheet, in the order of the columns.
 
-    Empty cells are not checked. Counts may be written as 1 or 1.0.
+    Empty cells count as not checked. Counts may be written as 1 or 1.0.
 
     Raises:
-        InputError: If the file is no review sheet, no cell is filled, or a cell is no count; names row and column.
+        InputError: If the file is not a review sheet, all cells are empty, or a cell is not a count; the message names
+            row and column.
     """
     rows = [row for batch in read_rows(path) for row in batch]
     if invalid := [row for row in rows if row.error]:

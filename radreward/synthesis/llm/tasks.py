@@ -1,4 +1,4 @@
-"""Generation tasks: candidates of tiers, candidates with given errors, analyses of pairs, reasons for counts."""
+"""Generation tasks: candidates in tiers, candidates with given errors, analyses of pairs, reasons for counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GenerationRequest(NamedTuple):
 
 
 class GenerationTask(ABC):
-    """A kind of request about groups of reports, and the conditions on its answers.
+    """A kind of request about groups of reports, and the checks of its answers.
 
     Args:
         criteria: Criteria of the error counts.
@@ -44,7 +44,7 @@ class GenerationTask(ABC):
 
     name: ClassVar[str]
     sections: ClassVar[tuple[str, ...]]
-    """Sections that an answer must have beside counts."""
+    """Sections that an answer must have in addition to counts."""
 
     def __init__(self, criteria: Criteria) -> None:
         self.criteria = criteria
@@ -54,7 +54,7 @@ class GenerationTask(ABC):
         """Yield the requests about a group."""
 
     def find_mismatch(self, request: GenerationRequest, generated: GeneratedReport) -> str | None:
-        """Return why a parsed answer does not match its request (kind and detail), or None."""
+        """Return the reason why a parsed answer does not match its request (kind and detail), or None."""
         if request.required_errors is None:
             return None
         for tag in self.criteria.tags:
@@ -83,7 +83,7 @@ class _CandidateTask(GenerationTask):
 
 
 class TieredCandidates(_CandidateTask):
-    """A good, a fair and a bad candidate per reference, with errors of the model's choice (ER²Score, section 3.1).
+    """A good, a fair and a bad candidate per reference; the model chooses the errors (ER²Score, section 3.1).
 
     Args:
         criteria: Criteria of the error counts.
@@ -115,7 +115,7 @@ class TieredCandidates(_CandidateTask):
 
 
 class ErrorInjection(_CandidateTask):
-    """Candidates with sampled errors, or none, half of them subtle (GREEN, A.4).
+    """Candidates with sampled numbers of errors, also none; in half of them, errors are subtle (GREEN, A.4).
 
     Args:
         criteria: Criteria of the error counts.
@@ -145,14 +145,10 @@ class ErrorInjection(_CandidateTask):
 
     def _instruct(self, errors: Mapping[str, float], is_subtle: bool) -> tuple[str, str]:
         """Return the task and the instruction for exactly these errors, or for a paraphrase without errors."""
-        stated = tuple(tag for tag in self.criteria.tags if errors[tag])
-        if not stated:
-            task, instruction = REPHRASE, "Write a candidate without errors."
-        else:
-            task, instruction = (
-                MAKE,
-                f"Write a candidate with exactly these errors: {self._list_errors(errors, stated)}.",
-            )
+        task, instruction = REPHRASE, "Write a candidate without errors."
+        if stated := tuple(tag for tag in self.criteria.tags if errors[tag]):
+            task = MAKE
+            instruction = f"Write a candidate with exactly these errors: {self._list_errors(errors, stated)}."
         subtle = " Be subtle: change a single word for an error where that is enough." if is_subtle else ""
         return task, instruction + subtle
 
@@ -167,7 +163,7 @@ class ErrorInjection(_CandidateTask):
 
 class _JudgingTask(GenerationTask):
     def build_requests(self, group: ReportGroup) -> Iterator[GenerationRequest]:
-        """Yield requests for the pairs of a group, with their errors if they are known by the same criteria."""
+        """Yield one request per pair of a group, with its errors if they are known by the same criteria."""
         for number, entry in enumerate(group.candidates):
             is_known = entry.errors is not None and set(entry.errors) == set(self.criteria.tags)
             known = dict(entry.errors) if entry.errors is not None and is_known else None
@@ -179,7 +175,7 @@ class _JudgingTask(GenerationTask):
 
 
 class ErrorAnalysisTask(_JudgingTask):
-    """Errors of given candidates, an explanation, and the findings that match (GREEN, A.1)."""
+    """Errors of given candidates, an explanation, and the matched findings (GREEN, A.1)."""
 
     name = "analysis"
     sections = ("explanation", "errors", "matched")
@@ -193,7 +189,7 @@ class ErrorAnalysisTask(_JudgingTask):
 
 
 class ReasoningTask(_JudgingTask):
-    """Reasoning from given candidates to the count of every criterion, or to known counts (RadReason)."""
+    """Reasoning that leads from a given candidate to the count of every criterion (RadReason)."""
 
     name = "reasoning"
     sections = ("reasoning", "errors")

@@ -34,12 +34,12 @@ class CheckResult(NamedTuple):
 def check_reported_errors(
     criteria: Criteria, reference: str, candidate: str, counts: Mapping[str, int], errors: Sequence[ReportedError]
 ) -> CheckResult:
-    """Check the errors that are reported for a candidate.
+    """Check the errors that a language model reports for a candidate.
 
-    Quotes must be in the report they are attributed to; a quote of one report only must not be in the other, and
-    quotes of both must differ. If rules can parse both reports completely, every error type must have as many errors
-    as they count, whatever the significance. Otherwise, a false prediction or omission that quotes entities must quote
-    one that the other report lacks.
+    A quote must be in its report. An error that quotes one report must not have its quote in the other; quotes of both
+    reports must differ. If both reports can be parsed completely, the number of errors per type must equal the number
+    that rules count; the significance is ignored. Otherwise, a false prediction or omission that quotes entities must
+    quote one that the other report does not have.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> criteria = RadCliQCriteria()
@@ -80,7 +80,7 @@ def _find_misquote(reference: str, candidate: str, error: ReportedError) -> str 
 
 
 def _error_type(tag: str) -> str | None:
-    """Return the error type of a tag, without significance, or None for other criteria."""
+    """Return the RadCliQ error type of a tag, without significance, or None for other criteria."""
     tag = tag.removeprefix("significant_").removeprefix("insignificant_")
     return tag if tag in ERROR_TAGS else None
 
@@ -104,7 +104,7 @@ def _count_mismatch(reference: AnnotatedReport, candidate: AnnotatedReport, coun
 
 
 def _has_missing_entity(reference: str, candidate: str, error: ReportedError) -> bool | None:
-    """Return True if a quote has an entity that the other report lacks; None if rules cannot decide."""
+    """Return True if the quote has an entity that the other report does not have; None if rules cannot decide."""
     error_type = _error_type(error.tag)
     if error_type == FALSE_PREDICTION:
         quote, other = error.candidate, reference

@@ -1,7 +1,7 @@
-"""Random, deliberate errors: one operator for each of the six RadCliQ types.
+"""Random errors: one operator for each of the six RadCliQ types.
 
-An operator returns an edited report, or None if it does not apply. The errors it caused are counted by `count_errors`
-from the facts before and after.
+An operator returns an edited report, or None if it does not apply. `count_errors` counts its errors from the facts
+before and after.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_
 from radreward.text.locations import contains_location
 
 _OTHER_TIPS = MALPOSITIONED | {wrong: right for right, wrong in MALPOSITIONED.items()}
-"""Tubes whose tip is in the right place, and the same tubes with a tip in a wrong one, both ways."""
+"""Tubes → the same tubes with their tip in a wrong place, and the reverse."""
 _SIZE_SHARE = 0.5
-"""Share of the changed severities that are another size, in a report that states one."""
+"""Share of severity errors that change a size, if the report states one."""
 _ErrorOperator = Callable[[AnnotatedReport, Random], AnnotatedReport | None]
 
 
@@ -62,7 +62,7 @@ def _omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | Non
 
 
 def _change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a finding at another location, most often on the other side; or a tube as malpositioned, or correct."""
+    """State a finding at another location, most often on the other side; or move the tip of a tube."""
     fact = _choose_fact(report, rng, lambda fact: bool(fact.location and _relocated(report, fact)))
     if fact is None:
         return None
@@ -74,15 +74,10 @@ def _change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | 
 
 def change_severity(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding with another severity or size."""
-
-    def options(fact: Fact) -> list[Fact]:
-        return [changed for changed in with_other_severity(fact) if can_replace_fact(report, fact, changed)]
-
-    fact = None
+    edited = None
     if rng.random() < _SIZE_SHARE:
-        fact = _choose_fact(report, rng, lambda fact: bool(fact.size and options(fact)))
-    fact = fact or _choose_fact(report, rng, lambda fact: bool(options(fact)))
-    return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
+        edited = _restate_one_fact(report, rng, lambda fact: with_other_severity(fact) if fact.size else [])
+    return edited or _restate_one_fact(report, rng, with_other_severity)
 
 
 def _change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -95,11 +90,9 @@ def _change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport 
             return []
         is_device = FINDINGS[fact.finding].is_device
         changes: tuple[Change, ...] = ("new", "stable") if is_device else ("new", "worse", "better", "stable")
-        changed = [fact._replace(change=change) for change in changes if change != fact.change]
-        return [other for other in changed if can_replace_fact(report, fact, other)]
+        return [fact._replace(change=change) for change in changes if change != fact.change]
 
-    fact = _choose_fact(report, rng, lambda fact: bool(options(fact)))
-    return replace_fact(report, fact, rng.choice(options(fact)), rng) if fact else None
+    return _restate_one_fact(report, rng, options)
 
 
 def _omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
@@ -130,8 +123,20 @@ def _choose_fact(report: AnnotatedReport, rng: Random, is_editable: Callable[[Fa
     return rng.choice(options) if options else None
 
 
+def _restate_one_fact(
+    report: AnnotatedReport, rng: Random, options: Callable[[Fact], list[Fact]]
+) -> AnnotatedReport | None:
+    """State one random fact as one of its options that the report allows."""
+
+    def allowed(fact: Fact) -> list[Fact]:
+        return [other for other in options(fact) if can_replace_fact(report, fact, other)]
+
+    fact = _choose_fact(report, rng, lambda fact: bool(allowed(fact)))
+    return replace_fact(report, fact, rng.choice(allowed(fact)), rng) if fact else None
+
+
 def _relocated(report: AnnotatedReport, fact: Fact) -> list[Fact]:
-    """Return a fact with locations that contradict its own and are not those of another of the same finding."""
+    """Return a fact with other locations: they contradict its own, and no fact of the same finding has them."""
     stated = {other.location for other in report.facts if other.finding == fact.finding}
     relocated = [
         fact._replace(location=location)

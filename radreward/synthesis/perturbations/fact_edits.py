@@ -32,7 +32,7 @@ def other_severities(fact: Fact) -> list[str]:
 
 
 def other_sizes(size: float) -> list[float]:
-    """Return sizes in mm that differ by more than two measurements of one finding do.
+    """Return sizes in mm that are not another measurement of the same finding.
 
     >>> other_sizes(14.0)[:3], 16.0 in other_sizes(14.0)
     ([3.0, 4.0, 5.0], False)
@@ -41,7 +41,7 @@ def other_sizes(size: float) -> list[float]:
 
 
 def similar_sizes(size: float) -> list[float]:
-    """Return other sizes in mm that may be two measurements of one finding.
+    """Return other sizes in mm that may be another measurement of the same finding.
 
     >>> similar_sizes(5.0), similar_sizes(28.0)
     ([3.0, 4.0, 6.0, 7.0], [24.0, 25.0, 26.0, 27.0, 29.0])
@@ -50,7 +50,7 @@ def similar_sizes(size: float) -> list[float]:
 
 
 def with_other_severity(fact: Fact) -> list[Fact]:
-    """Return the fact with other severities; one with a size has another size, and the severity of that size.
+    """Return the fact with other severities; if it has a size, with other sizes and their severity.
 
     >>> [changed.severity for changed in with_other_severity(Fact("effusion", severity="mild"))]
     ['moderate', 'severe']
@@ -65,7 +65,7 @@ def with_other_severity(fact: Fact) -> list[Fact]:
 
 
 def flip_polarity(fact: Fact) -> Fact:
-    """Return the finding without details, absent if it was positive and else present.
+    """Return the finding without details: absent if it was positive, otherwise present.
 
     >>> flip_polarity(Fact("effusion", location="left")).polarity
     'absent'
@@ -73,20 +73,8 @@ def flip_polarity(fact: Fact) -> Fact:
     return Fact(fact.finding, "absent" if fact.positive else "present")
 
 
-def _more_general(fact: Fact) -> Fact | None:
-    """Return the fact under the name of the more general finding, without details that this cannot have, or None.
-
-    >>> _more_general(Fact("pneumonia", location="left lower")) == Fact("consolidation", location="left lower")
-    True
-    >>> _more_general(Fact("scar")) is None
-    True
-    """
-    parent = FINDINGS[fact.finding].parent
-    return _renamed(fact, parent) if parent else None
-
-
 def _renamed(fact: Fact, key: str) -> Fact:
-    """Return a fact under the name of another finding, without details that this cannot have."""
+    """Return a fact with another finding, without details that this finding cannot have."""
     finding = FINDINGS[key]
     return fact._replace(
         finding=key,
@@ -98,19 +86,18 @@ def _renamed(fact: Fact, key: str) -> Fact:
 
 
 def more_general_facts(fact: Fact) -> Iterator[Fact]:
-    """Yield the fact under every more general name, nearest first.
+    """Yield the fact with every more general finding, nearest first.
 
     >>> [general.finding for general in more_general_facts(Fact("pneumonia"))]
     ['consolidation', 'opacity']
     """
-    general = _more_general(fact)
-    while general:
-        yield general
-        general = _more_general(general)
+    for key in ancestors(fact.finding)[1:]:
+        fact = _renamed(fact, key)
+        yield fact
 
 
 def more_specific_facts(fact: Fact) -> list[Fact]:
-    """Return the fact under the names of the kinds of its finding, without details that these cannot have.
+    """Return the fact with every kind of its finding, without details that this kind cannot have.
 
     >>> [kind.finding for kind in more_specific_facts(Fact("effusion"))]
     ['loculated', 'hemothorax', 'blunting', 'fissure']
@@ -120,7 +107,7 @@ def more_specific_facts(fact: Fact) -> list[Fact]:
 
 
 def with_other_certainty(fact: Fact) -> list[Fact]:
-    """Return a certain fact as a suspected one, or the other way round; none for devices and for changed findings.
+    """Return a certain fact as uncertain, or an uncertain one as certain; none for devices and changed findings.
 
     >>> [other.polarity for other in with_other_certainty(Fact("pneumothorax"))]
     ['uncertain']
@@ -131,7 +118,7 @@ def with_other_certainty(fact: Fact) -> list[Fact]:
 
 
 def sides_of(fact: Fact) -> tuple[Fact, ...]:
-    """Return a bilateral finding as one of the left and one of the right; nothing for other facts.
+    """Return a bilateral fact as one left and one right fact; nothing for other facts.
 
     >>> [side.location for side in sides_of(Fact("opacity", location="bilateral lower"))]
     ['left lower', 'right lower']
@@ -144,7 +131,7 @@ def sides_of(fact: Fact) -> tuple[Fact, ...]:
 
 
 def both_sides(fact: Fact) -> Fact | None:
-    """Return a finding of one side as one of both, or None if it cannot be so.
+    """Return a fact of one side as a bilateral one, or None if this is impossible.
 
     >>> both_sides(Fact("effusion", location="left")) == Fact("effusion", location="bilateral")
     True

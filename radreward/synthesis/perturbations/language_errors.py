@@ -1,4 +1,4 @@
-"""Errors of grammar, terminology and clinical history, which MRScore judges beside the facts."""
+"""Errors of grammar, terminology and clinical history, which MRScore counts in addition to errors of facts."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def mrscore_errors(
 ) -> dict[str, int]:
     """Return the seven binary errors of `MRScoreCriteria`.
 
-    Impression, organs, lesions and completeness follow from the facts of both reports; errors of grammar and
-    terminology are known to the caller who injected them.
+    Errors of impression, organs, lesions and completeness are computed from the facts of both reports. The caller knows
+    which errors of grammar and terminology it injected.
     """
     errors = to_radcliq_counts(count_errors(reference.facts, candidate.facts))
     expected, stated = _impression(reference), _impression(candidate)

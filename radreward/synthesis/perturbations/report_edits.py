@@ -1,7 +1,7 @@
 """Edits of annotated reports that keep facts and text consistent.
 
-A fact is edited in every sentence that states it, in findings and impression alike. Completely parsed sentences are
-reworded, moved or dropped; in a `PartiallyParsedSentence` only a word of the fact is substituted.
+A fact is edited in every sentence that states it, in findings and impression. Completely parsed sentences are reworded,
+moved or dropped. In a `PartiallyParsedSentence`, only words of the fact are substituted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, is_related
-from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, refers_back
 from radreward.text.severity import SEVERITY_WORDS
 
 
 def insert_facts(report: AnnotatedReport, facts: Sequence[Fact], rng: Random) -> AnnotatedReport | None:
-    """State facts in one sentence of a section, or of two; return None if no section can take a sentence.
+    """State facts in one sentence of one or both sections; return None if no section can have another sentence.
 
     Several facts must be certain and without change.
     """
@@ -46,17 +46,13 @@ def insert_facts(report: AnnotatedReport, facts: Sequence[Fact], rng: Random) ->
 def _insertion_points(sentences: Sequence[Sentence], section: Section) -> list[int]:
     """Return indices for a new sentence: not before a heading, nor before a sentence that refers back."""
     indices = [i for i, sentence in enumerate(sentences) if sentence.section == section]
-    points = [i for i in indices if not (is_heading(sentences[i]) or _refers_back(sentences[i]))]
+    points = [i for i in indices if not (is_heading(sentences[i]) or refers_back(sentences[i]))]
     if indices:
         last = sentences[indices[-1]]
-        is_open = isinstance(last, PartiallyParsedSentence) and last.with_full_stop() != last and not last.is_heading
+        is_open = isinstance(last, PartiallyParsedSentence) and last.with_full_stop() != last and not is_heading(last)
         if not is_open:
             points.append(indices[-1] + 1)
     return points
-
-
-def _refers_back(sentence: Sentence) -> bool:
-    return isinstance(sentence, PartiallyParsedSentence) and sentence.refers_back
 
 
 def _without_contradictions(sentences: list[Sentence], facts: Sequence[Fact], rng: Random) -> list[Sentence]:
@@ -76,7 +72,7 @@ def _without_contradictions(sentences: list[Sentence], facts: Sequence[Fact], rn
 
 
 def replace_fact(report: AnnotatedReport, old: Fact, new: Fact | None, rng: Random) -> AnnotatedReport | None:
-    """Replace a fact in every sentence that states it, more or less fully, or omit it.
+    """Replace or omit a fact in every sentence that states it, with all or some of its details.
 
     Args:
         report: The report.
@@ -131,7 +127,7 @@ def has_unparsed_comparison(report: AnnotatedReport) -> bool:
 
 
 def _states(fact: Fact, old: Fact) -> bool:
-    """Return True if `fact` states `old`, perhaps less fully."""
+    """Return True if `fact` states `old`, with all or some of its details."""
     return (
         fact.finding == old.finding
         and (fact.positive or fact.change is not None)
@@ -147,7 +143,7 @@ def _facts_after(sentence: Sentence, old: Fact, new: Fact | None) -> tuple[Fact,
 
 
 def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
-    """Return a statement of `old` with the details of `new`; details that it does not mention stay unmentioned."""
+    """Return a fact that states `old` as one that states `new`; details that it does not state stay open."""
     if new is None:
         return None
     details = {
@@ -168,12 +164,11 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         for vague in (*more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
         if vague != fact and (vague.finding == fact.finding or vague.finding not in names)
     ]
-    fact, vague = rng.choice(options) if options else (None, None)
-    return replace_fact(report, fact, vague, rng) if fact else None
+    return replace_fact(report, *rng.choice(options), rng) if options else None
 
 
 def add_details(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a location or severity that the report leaves open, which is no error; None if it leaves none open."""
+    """State a location or severity that the report leaves open, which is no error; return None if it states all."""
     names = [fact.finding for fact in report.facts]
     options: list[tuple[Fact, Fact]] = []
     for fact in report.facts:
@@ -191,7 +186,7 @@ def restate_sides(report: AnnotatedReport, rng: Random) -> AnnotatedReport | Non
     """State a bilateral finding as its two sides, or two sides as a bilateral finding, which is no error.
 
     Returns:
-        The edited report, or None if no finding can be stated so.
+        The edited report, or None if there is no such finding.
     """
     wholes = [fact for fact in report.facts if fact.positive and sides_of(fact)]
     pairs = [
@@ -225,10 +220,11 @@ def _split_sides(report: AnnotatedReport, whole: Fact, rng: Random) -> Annotated
 
 
 def remeasure(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """State a size as another measurement of the finding may give it, which is no error; None if none is stated."""
-    options = [(fact, size) for fact in report.facts if fact.size for size in similar_sizes(fact.size)]
-    fact, size = rng.choice(options) if options else (None, None)
-    return replace_fact(report, fact, fact._replace(size=size), rng) if fact else None
+    """State a size as another measurement may give it, which is no error; return None if no size is stated."""
+    options = [
+        (fact, fact._replace(size=size)) for fact in report.facts if fact.size for size in similar_sizes(fact.size)
+    ]
+    return replace_fact(report, *rng.choice(options), rng) if options else None
 
 
 def paraphrase(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> AnnotatedReport:

@@ -20,7 +20,7 @@ _NUM_WORDINGS = 40
 
 
 def exchange_one_word(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
-    """Return a sentence with its sides mirrored or one word of severity exchanged, if it then states just the facts.
+    """Return a sentence with its sides mirrored or a word of severity exchanged, if it then states exactly the facts.
 
     >>> effusion = Fact("effusion", location="left", severity="mild")
     >>> exchange_one_word(Sentence("Small left effusion.", (effusion,)), (effusion._replace(location="right"),))
@@ -64,9 +64,6 @@ def change_severity_word(sentence: Sentence, severity: str, rng: Random) -> Sent
 
 
 def closest_wording(fact: Fact, sentence: Sentence, rng: Random) -> Sentence:
-    """Return the sentence for a fact that is closest to an existing one, of 40 wordings of the grammar."""
+    """Return the one of 40 sentences of the grammar for a fact that is most similar to an existing sentence."""
     wordings = [fact_sentence(fact, rng) for _ in range(_NUM_WORDINGS)]
-    return max(
-        wordings,
-        key=lambda wording: SequenceMatcher(None, wording.text, sentence.text, autojunk=False).ratio(),
-    )
+    return max(wordings, key=lambda wording: SequenceMatcher(None, wording.text, sentence.text, autojunk=False).ratio())

@@ -1,4 +1,4 @@
-"""Substitution of single words in sentences that may state more than was parsed."""
+"""Substitution of single words in partially parsed sentences."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PREDICATE = re.compile(r"\s*(?:(?:in|at|of|on|within|involving|the|is|are|appea
 
 
 def substitute_words(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
-    """Return a sentence with words of location or severity substituted, so that it states other facts.
+    """Return a sentence with other words of location or severity, so that it states other facts.
 
-    A word is substituted only if it stands beside the name of its finding.
+    A word is substituted only if it is next to the name of its finding.
 
     Args:
         sentence: The sentence with its current facts.
@@ -46,12 +46,10 @@ def substitute_words(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
         for span, old_value, new_value in details:
             if old_value == new_value:
                 continue
-            word = (
-                _replacement_word(text, span, old_value, new_value)
-                if span and _is_adjacent(text, span, spans)
-                else None
-            )
-            if not span or not word:
+            if not span or not _is_adjacent(text, span, spans):
+                return None
+            word = _replacement_word(text, span, old_value, new_value)
+            if not word:
                 return None
             substitutions[span] = word
     for (start, end), word in sorted(substitutions.items(), reverse=True):
@@ -60,7 +58,7 @@ def substitute_words(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
 
 
 def possibly_mentioned(report: AnnotatedReport) -> frozenset[str]:
-    """Return findings that partially parsed sentences may mention: related to their facts, or with the same words."""
+    """Return findings that partially parsed sentences may mention: related to their facts, or with their words."""
     return _possibly_mentioned(
         tuple(sentence for sentence in report.sentences if isinstance(sentence, PartiallyParsedSentence))
     )
@@ -84,7 +82,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _is_adjacent(text: str, span: Span, spans: FactSpans) -> bool:
-    """Return True if a word stands up to three adjectives before the name, or after it as its predicate."""
+    """Return True if a word precedes the name with at most three words between them, or is its predicate."""
     if span[0] > spans.name[1]:
         return bool(_PREDICATE.fullmatch(text[spans.name[1] : span[0]].lower()))
     between = text[span[1] : spans.name[0]]
@@ -92,7 +90,7 @@ def _is_adjacent(text: str, span: Span, spans: FactSpans) -> bool:
 
 
 def _replacement_word(text: str, span: Span, old: str | None, new: str | None) -> str | None:
-    """Return the substitute for the word at a span, in the same case."""
+    """Return the substitute for the word at a span in the same case, or None if there is none."""
     current = text[slice(*span)]
     is_severity = old in SEVERITY_LEVELS
     word = _severity_word(current.lower(), new) if is_severity else _location_word(current.lower(), old, new)
@@ -121,6 +119,6 @@ def _severity_word(current: str, new: str | None) -> str | None:
 
 
 def _with_article(before: str, word: str) -> str:
-    """Return the text before a word, its last article changed to fit: "an extensive", "a mild"."""
+    """Return the text before a word with the article that fits: "an extensive", "a mild"."""
     ending = "n " if word[0].lower() in "aeiou" else " "
     return re.sub(r"(?<!\w)([aA])n? $", rf"\1{ending}", before)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria
-from radreward.synthesis.llm.parser import MAX_CHARACTERS, GeneratedReport, normalize_for_comparison, parse_generated
+from radreward.prompts.parsing import MAX_CHARACTERS
+from radreward.synthesis.llm.parser import GeneratedReport, parse_generated
 
 TWO = Criteria("two", [Criterion("omission", "Missing."), Criterion("bad grammar", "Bad.", "binary", 5)])
 SECTIONS = ("candidate", "errors")
@@ -183,7 +184,3 @@ def test_parse_generated_reads_sections(counts: dict[str, int], words: str) -> N
     assert [(error.tag, error.reference, error.candidate) for error in report.errors] == [
         (tag, f"w{words}", None) for tag, count in full.items() for _ in range(count)
     ]
-
-
-def test_normalize_for_comparison() -> None:
-    assert normalize_for_comparison(" \u201cNo\n EDEMA\u201d ") == '"no edema"'

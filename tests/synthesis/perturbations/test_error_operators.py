@@ -7,13 +7,7 @@ from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
-from radreward.synthesis.perturbations.report_edits import (
-    add_details,
-    insert_facts,
-    make_vague,
-    paraphrase,
-    reorder,
-)
+from radreward.synthesis.perturbations.report_edits import add_details, insert_facts, make_vague, paraphrase, reorder
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report

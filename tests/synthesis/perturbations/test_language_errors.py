@@ -3,12 +3,7 @@ from random import Random
 
 from radreward.criteria import MRScoreCriteria
 from radreward.synthesis.candidate_writer import Reference
-from radreward.synthesis.candidates import (
-    CandidateDraft,
-    add_language_errors,
-    judge_draft,
-    random_report_source,
-)
+from radreward.synthesis.candidates import CandidateDraft, add_language_errors, judge_draft, random_report_source
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS

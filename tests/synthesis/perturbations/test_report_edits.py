@@ -1,4 +1,4 @@
-"""Edits that state the same in another way, and edits of single facts."""
+"""Edits that reword a report without an error, and edits of single facts."""
 
 from random import Random
 

@@ -26,7 +26,7 @@ PHRASES = [
     ),
 ]
 ALLOWED = {word for phrase in PHRASES for word in re.findall(r"[\w-]+", phrase.lower())} | {
-    *("a", "an", "mildly", "minimally", "moderately", "severely", "markedly", "lul", "rul", "lll", "rll"),
+    *("a", "an", "mildly", "minimally", "moderately", "severely", "markedly", "lul", "rul", "lll", "rll")
 }
 
 
