@@ -1,4 +1,4 @@
-"""Speed and memory against what people use today.
+"""Speed and memory compared with other software.
 
 Each module has a `main()` that measures, prints details and returns `Figure`s.
 """

@@ -35,7 +35,7 @@ class Figure(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the goal is met, empty without a goal or a value.
+        """`met` or `MISSED`, empty without a goal or a value.
 
         >>> Figure("score", 2.5, "s", at_most=3.5).verdict, Figure("step", 9, at_least=10).verdict
         ('met', 'MISSED')

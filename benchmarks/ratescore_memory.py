@@ -46,7 +46,7 @@ def main(short: int = 10_000, long: int = 100_000, scorer: str | None = None) ->
     Args:
         short: Rows of the short file.
         long: Rows of the long file.
-        scorer: What scores them; without it, one with a tiny encoder.
+        scorer: Name or folder of a scorer; by default one with a tiny encoder.
     """
     with tempfile.TemporaryDirectory() as folder:
         model = scorer or write_scorer(Path(folder) / "model")

@@ -91,7 +91,7 @@ def main(cases: Sequence[Case] = CASES, scorer: str | None = None) -> list[Figur
 
     Args:
         cases: Files to score.
-        scorer: What scores them; without it, a tiny reward model.
+        scorer: Name or folder of a scorer; by default a tiny reward model.
     """
     measured = []
     table = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")

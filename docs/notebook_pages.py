@@ -1,6 +1,6 @@
 """Notebooks as pages of the site.
 
-`python docs/notebook_pages.py` executes them into build/notebooks, so that pages show their output, else only the code.
+`python docs/notebook_pages.py` executes them into build/notebooks; without it, pages show no output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The main job on small data: score, then synthesize, train a reward model in two stages, evaluate it, score with it.
+"""The main job on small data: score; then synthesize, train a reward model in two stages, evaluate it, score with it.
 
     python experiments/demo.py                          synthetic reports
     python experiments/demo.py --reports my.csv         your own reports (column `report`)

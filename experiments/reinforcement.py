@@ -1,9 +1,9 @@
-"""Reward hacking in one minute: a report generator is trained by GRPO in TRL against a scorer, others only watch.
+"""Reward hacking in one minute: a report generator is trained by GRPO in TRL with a scorer as the reward.
 
     python experiments/reinforcement.py --reward rouge-1 --held-out chexpert-f1 ratescore
 
-A decoder of two million random weights learns for 50 steps. The table shows if scorers that it was not trained on rise
-with the reward, and a generated text shows what the reward was given for. All reports are SYNTHETIC.
+A decoder of two million random weights learns for 50 steps. The table shows if held-out scorers rise with the reward;
+a generated text follows. All reports are SYNTHETIC.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Print statistics of wording: real reports beside generated ones, to see how close their style is.
+"""Print statistics of wording: real reports beside generated ones, to compare their style.
 
     python experiments/wording_statistics.py --reports indiana_reports.csv
 

@@ -2,7 +2,7 @@
 
     python experiments/er2score/train.py            about eight hours on one core, on SYNTHETIC reports
 
-Every step is a `radreward` command, printed before it runs. Started again, it goes on where it was interrupted.
+Every step is a `radreward` command, printed before it runs. To resume an interrupted run, start it again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Data(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One run: what it adds to the run before, its data and its settings.
+    """One run: what it adds to the previous run, its data and its settings.
 
     Attributes:
         name: Name of the run.

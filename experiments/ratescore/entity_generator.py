@@ -1,4 +1,4 @@
-"""Sentences with their entities, to train taggers on, written by grammars that know the names they write.
+"""Sentences with their entities, to train taggers on, written by grammars.
 
 Some sentences are those of the report grammar, whose facts determine negation. The others are filled templates of
 lexicon terms, which cover more words in more orders. A fifth of the templates, and of the names beyond those of the
