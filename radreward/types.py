@@ -21,7 +21,7 @@ __all__ = [
     "AdvantageEstimate",
     "Candidate",
     "Entity",
-    "FindingBatch",
+    "FindingWeightsBatch",
     "FindingWeights",
     "LocatedError",
     "LocatedErrorBatch",
@@ -87,10 +87,10 @@ class Candidate(NamedTuple):
     """Error counts by criterion tag; None if unavailable."""
     system: str | None = None
     """Author of the report: a model or a person."""
-    findings: FindingWeights | None = None
-    """What is right and what is wrong; None if unknown."""
+    finding_weights: FindingWeights | None = None
+    """None if unknown."""
     located_errors: tuple[LocatedError, ...] | None = None
-    """Where the errors show, all of them; None if unknown."""
+    """All errors of the candidate with their statements; None if unknown."""
 
 
 class ReportGroup(NamedTuple):
@@ -171,7 +171,7 @@ class RewardTrainingBatch(NamedTuple):
     """Number of prompts truncated to the maximum length."""
 
 
-class FindingBatch(NamedTuple):
+class FindingWeightsBatch(NamedTuple):
     """Weights of the findings of C candidates: matched and wrong, see `FindingWeights`."""
 
     predicted: Tensor
@@ -190,6 +190,13 @@ class LocatedErrorBatch(NamedTuple):
     targets: LocatedErrorTargets
 
 
+class OptionalPart(StrEnum):
+    """A part of a `RewardBatch` that an objective may need, and the field of a `Candidate` with its targets."""
+
+    FINDING_WEIGHTS = "finding_weights"
+    LOCATED_ERRORS = "located_errors"
+
+
 class RewardBatch(NamedTuple):
     """Input of an objective on rewards: tensors only."""
 
@@ -203,7 +210,7 @@ class RewardBatch(NamedTuple):
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
     weights: Tensor | None = None
     """(N,) reward lost per error of each criterion; None means 1 for each."""
-    findings: FindingBatch | None = None
+    finding_weights: FindingWeightsBatch | None = None
     """None if the model does not predict them."""
     located_errors: LocatedErrorBatch | None = None
     """None if the model gives no evidence per token."""

@@ -18,7 +18,7 @@ from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, Temp
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
-from radreward.types import ReportGroup
+from radreward.types import OptionalPart, ReportGroup
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class PairedReportDataModule(BaseDataModule):
             often right, see `balancing_weights`.
 
     Attributes:
-        provided: Optional targets that at least one training candidate has: "findings", "located_errors".
+        provided: Optional parts of a batch for which at least one training candidate has targets.
 
     Raises:
         ValueError: If a setting is out of its range, or `balance_errors` is set with `tokens_per_batch`.
@@ -98,7 +98,7 @@ class PairedReportDataModule(BaseDataModule):
         self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0
-        self.provided: frozenset[str] = frozenset()
+        self.provided: frozenset[OptionalPart] = frozenset()
         self._folder: TemporaryFolder | None = None
 
     def setup(self, stage: str | None = None) -> None:
@@ -167,8 +167,8 @@ class PairedReportDataModule(BaseDataModule):
             yield group, length
 
 
-def _provided(group: ReportGroup) -> frozenset[str]:
+def _provided(group: ReportGroup) -> frozenset[OptionalPart]:
     """Return the optional targets that a candidate of a group has."""
-    findings = any(candidate.findings is not None for candidate in group.candidates)
-    located_errors = any(candidate.located_errors is not None for candidate in group.candidates)
-    return frozenset({"findings"} if findings else ()) | frozenset({"located_errors"} if located_errors else ())
+    return frozenset(
+        part for part in OptionalPart if any(getattr(candidate, part) is not None for candidate in group.candidates)
+    )

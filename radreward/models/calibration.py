@@ -1,4 +1,4 @@
-"""Calibration of a model's outputs: rewards to expected error counts, findings to expected weights."""
+"""Calibration of a model's outputs: rewards to expected error counts, predicted to expected finding weights."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Calibration:
             raise InputError("calibration: Expected curves of knots (reward, errors).") from error
 
 
-def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
+def calibrate_finding_weights(predicted: Tensor, target: Tensor) -> Calibration | None:
     """Fit one increasing curve each for the matched and the wrong weight of findings.
 
     A wrong weight is 0 where candidates with the same output are more often right than wrong, so that candidates
@@ -109,14 +109,14 @@ def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
     return Calibration([_fit_curve(matched, matched_weight), wrong_curve])
 
 
-def calibrated_quality(calibration: Calibration, findings: Tensor) -> Tensor:
-    """Return the (n,) quality of candidates from a model's (n, 2) findings; see `finding_quality`.
+def calibrated_quality(calibration: Calibration, finding_weights: Tensor) -> Tensor:
+    """Return the (n,) quality of candidates from predicted (n, 2) finding weights; see `finding_quality`.
 
-    >>> findings = torch.tensor([[0.5, 0.0], [0.5, 0.25]])
-    >>> calibrated_quality(Calibration([[(-1.0, 1.0), (0.0, 0.0)]] * 2), findings)
+    >>> weights = torch.tensor([[0.5, 0.0], [0.5, 0.25]])
+    >>> calibrated_quality(Calibration([[(-1.0, 1.0), (0.0, 0.0)]] * 2), weights)
     tensor([1.0000, 0.7500])
     """
-    matched, wrong = calibration.predict_counts(-findings).unbind(-1)
+    matched, wrong = calibration.predict_counts(-finding_weights).unbind(-1)
     return finding_quality(matched, wrong)
 
 

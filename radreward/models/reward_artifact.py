@@ -48,8 +48,8 @@ class RewardModelArtifact:
     """Training metadata, stored for information only."""
     trained_state: Mapping[str, Tensor] | None = None
     """Trained weights, if the model has its adapters merged into the weights of the backbone."""
-    findings_calibration: Calibration | None = None
-    """Curves of `calibrate_findings`; None if the model predicts no findings, or was trained without their weights."""
+    finding_weights_calibration: Calibration | None = None
+    """Curves of `calibrate_finding_weights`; None if the model does not predict them or had no targets to fit."""
 
     def weights_to_save(self) -> Mapping[str, Tensor]:
         """Return the trained weights by name."""
@@ -57,9 +57,9 @@ class RewardModelArtifact:
 
     def quality(self, finding_weights: Tensor | None) -> Tensor | None:
         """Return the (n,) quality of candidates from the model's (n, 2) weights, or None if it is not calibrated."""
-        if finding_weights is None or self.findings_calibration is None:
+        if finding_weights is None or self.finding_weights_calibration is None:
             return None
-        return calibrated_quality(self.findings_calibration, finding_weights)
+        return calibrated_quality(self.finding_weights_calibration, finding_weights)
 
 
 def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_float16: bool = False) -> None:
@@ -89,8 +89,8 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
     with atomic_folder(folder, {CONFIG}, "a model") as scratch:
         save_tensors(scratch / WEIGHTS, artifact.weights_to_save(), torch.float16 if as_float16 else None)
         if artifact.calibration:
-            findings = artifact.findings_calibration
-            curves = {"findings": findings.to_dict()} if findings else {}
+            weights = artifact.finding_weights_calibration
+            curves = {"findings": weights.to_dict()} if weights else {}
             write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
         write_model_settings(scratch / CONFIG, config, _files(scratch), FORMAT)
 
@@ -127,7 +127,7 @@ def load_reward_model(
             model.load_trained_state(state)
         else:
             _merge_adapters(model, state, layers)
-    calibration, findings_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
+    calibration, finding_weights_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
     return RewardModelArtifact(
         model.to(device).eval(),
         template_class(template)(),
@@ -135,7 +135,7 @@ def load_reward_model(
         calibration,
         config["training_info"],
         None if layers is None else state,
-        findings_calibration,
+        finding_weights_calibration,
     )
 
 
@@ -219,14 +219,14 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
 
 
 def _load_calibrations(path: Path, num_criteria: int) -> tuple[Calibration | None, Calibration | None]:
-    """Return the curves of the rewards and of the findings."""
+    """Return the curves of the rewards and of the finding weights, which the file calls `findings`."""
     if not path.is_file():
         return None, None
     value = read_json_object(path)
     with config_errors(path):
         calibration = _calibration(value, num_criteria, "one per criterion")
-        findings = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
-    return calibration, findings
+        weights = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
+    return calibration, weights
 
 
 def _calibration(value: Any, size: int, meaning: str) -> Calibration:

@@ -14,10 +14,10 @@ from radreward.criteria import Criteria, finding_quality
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
 from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
-from radreward.models.calibration import calibrate_findings, calibrated_quality
+from radreward.models.calibration import calibrate_finding_weights, calibrated_quality
 from radreward.modules.exporter import MetricTable
 from radreward.modules.predictions import PredictedCounts, ScoredCandidates
-from radreward.types import FindingBatch
+from radreward.types import FindingWeightsBatch
 
 METRIC_TITLES = {
     "tau_b": "τ-b",
@@ -180,16 +180,16 @@ def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
     return counts
 
 
-def cross_fitted_quality(findings: FindingBatch, group: Tensor) -> dict[str, float | None] | None:
+def cross_fitted_quality(weights: FindingWeightsBatch, group: Tensor) -> dict[str, float | None] | None:
     """Return `quality_agreement` per half of the references, calibrated on the other half; None if it is undefined."""
     quality = torch.full((len(group),), torch.nan)
     for fold in (0, 1):
         held_out = group % 2 == fold
-        calibration = calibrate_findings(findings.predicted[~held_out], findings.target[~held_out])
+        calibration = calibrate_finding_weights(weights.predicted[~held_out], weights.target[~held_out])
         if calibration is None:
             return None
-        quality[held_out] = calibrated_quality(calibration, findings.predicted[held_out])
-    matched, wrong = findings.target.unbind(1)
+        quality[held_out] = calibrated_quality(calibration, weights.predicted[held_out])
+    matched, wrong = weights.target.unbind(1)
     return quality_agreement(quality, finding_quality(matched, wrong), group)
 
 

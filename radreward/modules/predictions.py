@@ -13,7 +13,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.io.atomic import atomic_file
-from radreward.types import FindingBatch
+from radreward.types import FindingWeightsBatch
 
 
 class ScoredCandidates(NamedTuple):
@@ -25,8 +25,8 @@ class ScoredCandidates(NamedTuple):
     """(n, N) target error counts."""
     group: Tensor
     """(n,) int64: index of the reference."""
-    findings: FindingBatch | None = None
-    """Weights of the findings; None if the model predicts none."""
+    finding_weights: FindingWeightsBatch | None = None
+    """None if the model does not predict them."""
 
 
 class PredictedCounts(NamedTuple):

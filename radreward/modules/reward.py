@@ -28,8 +28,9 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.reward_export import RewardExporter, RewardPrediction
 from radreward.objectives import MarginRewardEnforcement, Objective
 from radreward.types import (
-    FindingBatch,
+    FindingWeightsBatch,
     LocatedErrorBatch,
+    OptionalPart,
     PackedBatch,
     RewardBatch,
     RewardTargets,
@@ -73,7 +74,7 @@ class RewardModule(BaseModule):
         self.backbone = backbone or Backbone()
         self.objective = objective or MarginRewardEnforcement()
         check_provided_by_model(self.objective, architecture)
-        predicts_findings = "findings" in self.objective.needs
+        predicts_findings = OptionalPart.FINDING_WEIGHTS in self.objective.needs
         self.model = build_reward_model(
             self.backbone, criteria, architecture, pooling, head_hidden_size, predicts_findings
         )
@@ -163,7 +164,7 @@ class RewardModule(BaseModule):
         super().setup(stage)
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, PairedReportDataModule) and isinstance(data.collator, RewardCollator):
-            data.collator.locates_errors = "located_errors" in self.objective.needs
+            data.collator.locates_errors = OptionalPart.LOCATED_ERRORS in self.objective.needs
 
     def check_packing(self, batch: RewardTrainingBatch) -> None:
         """Compare rewards of packed and of separate candidates, see `radreward.models.reward_model.check_packing`."""
@@ -192,11 +193,13 @@ class RewardModule(BaseModule):
 
 def _reward_batch(output: RewardOutput, targets: RewardTargets, criteria: Criteria) -> RewardBatch:
     """Return the objective's input: the outputs of a model and their targets."""
-    findings = located_errors = None
+    finding_weights = located_errors = None
     if output.finding_weights is not None:
-        findings = FindingBatch(output.finding_weights, targets.finding_weights)
+        finding_weights = FindingWeightsBatch(output.finding_weights, targets.finding_weights)
     if output.evidence is not None and targets.located_errors is not None:
         candidate, reference = output.evidence.candidate.values, output.evidence.reference.values
         located_errors = LocatedErrorBatch(candidate, reference, targets.located_errors)
     weights = criteria.weights.to(output.rewards.device)
-    return RewardBatch(output.rewards, targets.rewards, targets.group, targets.pairs, weights, findings, located_errors)
+    return RewardBatch(
+        output.rewards, targets.rewards, targets.group, targets.pairs, weights, finding_weights, located_errors
+    )

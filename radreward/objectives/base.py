@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +14,9 @@ from radreward.distributed import mean_count_per_rank, world_size
 from radreward.errors import InputError
 from radreward.objectives.functional import ranking_losses
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
-from radreward.types import ObjectiveOutput, RewardBatch
+from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
 
 Reduction = Literal["mean", "sum"]
-T = TypeVar("T")
 
 
 class Objective(nn.Module, ABC):
@@ -30,8 +29,8 @@ class Objective(nn.Module, ABC):
         reduction: "mean" or "sum" over the losses of a batch.
 
     Attributes:
-        needs: Optional parts of a `RewardBatch` that the objective requires: "findings", "located_errors". The module
-            builds a model that predicts them.
+        needs: Optional parts of a `RewardBatch` that the objective requires, "finding_weights" or "located_errors"; the
+            module builds a model that predicts them.
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
@@ -101,15 +100,16 @@ class Objective(nn.Module, ABC):
         return {f"{name}/{j}": value for j, value in enumerate(reduced)} | {name: self.weighting(reduced)}
 
 
-def require_part(part: T | None, name: str, objective: Objective) -> T:
+def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -> Any:
     """Return an optional part of a batch.
 
     Raises:
         InputError: If it is None; names the objective and the part.
     """
-    if part is None:
-        raise InputError(f"{type(objective).__name__}: Expected a batch with `{name}` but it has none.")
-    return part
+    value = getattr(batch, part)
+    if value is None:
+        raise InputError(f"{type(objective).__name__}: Expected a batch with `{part}` but it has none.")
+    return value
 
 
 class PairObjective(Objective):

@@ -375,7 +375,7 @@ def test_read_groups_accepts_flat_rows_with_and_without_weights(tmp_path: Path, 
     ]
     path = write_flat(tmp_path / f"rows{suffix}", rows)
     (group,) = read_groups(path, RadCliQCriteria())
-    assert [entry.findings for entry in group.candidates] == [FindingWeights(0.0, 0.25), None]
+    assert [entry.finding_weights for entry in group.candidates] == [FindingWeights(0.0, 0.25), None]
 
 
 @pytest.mark.parametrize(

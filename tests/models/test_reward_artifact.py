@@ -63,7 +63,7 @@ def test_load_reward_model_restores_equal_rewards(tmp_path: Path, family: str, l
 
 def test_load_reward_model_restores_equal_quality(tmp_path: Path) -> None:
     curves = Calibration([[(-50.0, 2.0), (50.0, 0.0)], [(-50.0, 1.0), (50.0, 0.0)]])
-    saved = replace(_saved(Backbone("tiny-bert"), predicts_findings=True), findings_calibration=curves)
+    saved = replace(_saved(Backbone("tiny-bert"), predicts_findings=True), finding_weights_calibration=curves)
     save_reward_model(saved, tmp_path / "model")
     loaded = load_reward_model(tmp_path / "model")
     with torch.no_grad():

@@ -188,12 +188,12 @@ def test_user_loss_trains_alone(
 class UserFindingLoss(Objective):
     """A user-defined loss on the weights of findings."""
 
-    needs = frozenset({"findings"})
+    needs = frozenset({"finding_weights"})
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
-        assert batch.findings is not None
-        known = batch.findings.target.isfinite().all(1)
-        losses = (batch.findings.predicted - batch.findings.target)[known].abs().sum(1)
+        assert batch.finding_weights is not None
+        known = batch.finding_weights.target.isfinite().all(1)
+        losses = (batch.finding_weights.predicted - batch.finding_weights.target)[known].abs().sum(1)
         return ObjectiveOutput(self.reduce(losses), {"known": known.sum()})
 
 

@@ -67,7 +67,7 @@ class RewardCollator(Collator):
             num_truncated += truncated
             paths.append(path)
             errors.append(error_tensor(candidate, self.criteria, label))
-            finding_weights.append(candidate.findings or (math.nan, math.nan))
+            finding_weights.append(candidate.finding_weights or (math.nan, math.nan))
             if self.locates_errors:
                 located.append(self._statement_errors(reference, candidate, path, label))
             group_indices.append(index)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from radreward.objectives import FindingRegression, Objective, QualityOrder, SumObjective
 from radreward.testing import make_reward_batch
-from radreward.types import FindingBatch, RewardBatch
+from radreward.types import FindingWeightsBatch, RewardBatch
 
 CANDIDATE = st.tuples(*[st.floats(0, 3)] * 2, *[st.floats(-0.5, 3)] * 2, st.integers(0, 2), st.booleans())
 """True and predicted weights, group, and whether the true ones are known."""
@@ -23,13 +23,13 @@ def finding_batch(rows: list[Row]) -> RewardBatch:
     predicted = torch.tensor([[c, d] for _, _, c, d, *_ in rows], dtype=torch.float64)
     group = torch.tensor([row[4] for row in rows], dtype=torch.int64)
     rewards = torch.zeros(len(rows), 1)
-    findings = FindingBatch(predicted.reshape(-1, 2).requires_grad_(), target.reshape(-1, 2))
-    return RewardBatch(rewards, rewards, group, torch.zeros(0, 2).long(), findings=findings)
+    weights = FindingWeightsBatch(predicted.reshape(-1, 2).requires_grad_(), target.reshape(-1, 2))
+    return RewardBatch(rewards, rewards, group, torch.zeros(0, 2).long(), finding_weights=weights)
 
 
 def gradient_of(objective: Objective, batch: RewardBatch) -> Tensor:
-    assert batch.findings is not None
-    (gradient,) = torch.autograd.grad(objective(batch).loss, batch.findings.predicted)
+    assert batch.finding_weights is not None
+    (gradient,) = torch.autograd.grad(objective(batch).loss, batch.finding_weights.predicted)
     return gradient
 
 
@@ -96,8 +96,8 @@ def test_batch_without_known_weights_has_a_loss_of_0_with_a_gradient(objective: 
 
 def test_finding_objectives_do_not_depend_on_rewards() -> None:
     batch = make_reward_batch(num_groups=1, num_candidates=2, num_criteria=1)
-    findings = FindingBatch(torch.ones(2, 2).requires_grad_(), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    weights = FindingWeightsBatch(torch.ones(2, 2).requires_grad_(), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
     for objective in (FindingRegression(), QualityOrder()):
-        loss = objective(batch._replace(findings=findings)).loss
+        loss = objective(batch._replace(finding_weights=weights)).loss
         [gradient] = torch.autograd.grad(loss, batch.rewards)
         assert not gradient.any(), "a zero gradient, so that distributed training has one for every parameter"
