@@ -47,7 +47,7 @@ class RewardModelArtifact:
     training_info: Mapping[str, Any] = field(default_factory=dict)
     """Training metadata, stored for information only."""
     trained_state: Mapping[str, Tensor] | None = None
-    """Trained weights, if the model has its adapters merged into the weights of the backbone."""
+    """Trained weights before the adapters were merged into the backbone; None if they were not."""
     finding_weights_calibration: Calibration | None = None
     """Curves of `calibrate_finding_weights`; None if the model does not predict them or had no targets to fit."""
 
@@ -104,8 +104,8 @@ def load_reward_model(
         folder: Folder of the model.
         device: Device of the model.
         allow_download: Allow the download of the backbone, which the folder names, from the Hub.
-        merge_adapters: Add adapters to the weights they adapt, for scoring without peft; adapters that only peft can
-            merge remain.
+        merge_adapters: Merge adapters into the backbone, for scoring without peft; adapters that only peft can merge
+            remain.
 
     Raises:
         InputError: If a file is missing or damaged, or a field is wrong; names file and field.
@@ -140,15 +140,15 @@ def load_reward_model(
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the files of a model whose content is checked; a model without error counts has no calibration."""
+    """Return the files of a model whose digests are checked; the calibration is optional."""
     return [WEIGHTS, *([CALIBRATION] if (folder / CALIBRATION).is_file() else [])]
 
 
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     """Load the trained weights of a saved model into a model of the same backbone, adapters and criteria.
 
-    If architecture, pooling or heads differ, those of the model keep their initial weights, and a warning says so. If
-    only one of the models predicts findings, all other weights are loaded.
+    If architecture, pooling or heads differ, only the weights of the backbone are loaded, with a warning. If the models
+    differ only in the prediction of finding weights, all other weights are loaded.
 
     Raises:
         InputError: If the folder cannot be read, or backbone, adapters or criteria differ.
@@ -164,7 +164,7 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
         state = {name: _with_rows_of(value, state.get(name)) for name, value in own.items()}
     elif differing:
         logger.warning(
-            "%s: The adapters are loaded; what reads the states starts anew: %s.",
+            "%s: Only the weights of the backbone are loaded; the layers on top keep their initial ones, because %s.",
             folder,
             ", ".join(f"{name} is {wanted[name]!r}, saved {saved[name]!r}" for name in differing),
         )
@@ -173,7 +173,7 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
 
 
 def _with_rows_of(own: Tensor, saved: Tensor | None) -> Tensor:
-    """Return a weight with the rows that a saved weight has too: outputs for findings are the last ones."""
+    """Return a weight with the saved values of the rows that both have; the last rows predict finding weights."""
     if saved is None or saved.shape == own.shape:
         return own if saved is None else saved
     rows = min(len(own), len(saved))

@@ -68,13 +68,8 @@ class PredictedCounts(NamedTuple):
 def write_predictions(path: Path, criteria: Criteria, candidates: ScoredCandidates, group_ids: Sequence[str]) -> None:
     """Write every validation candidate to Parquet, for pairwise comparison of runs on the same data.
 
-    Columns: `group` (id), `candidate` (position in its group, from 0), and `reward/TAG` and `errors/TAG` per criterion.
-
-    Args:
-        path: The file.
-        criteria: N criteria.
-        candidates: n candidates.
-        group_ids: Id of each group index.
+    Columns: `group` (its entry in `group_ids`), `candidate` (position in its group, from 0), and `reward/TAG` and
+    `errors/TAG` per criterion.
     """
     group = candidates.group.tolist()
     first_row: dict[int, int] = {}

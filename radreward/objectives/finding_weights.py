@@ -1,4 +1,4 @@
-"""Objectives on the weights of matched and wrong findings."""
+"""Objectives on finding weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
 
 
 class FindingRegression(Objective):
-    """Regression of the matched and the wrong weight of a candidate's findings, from which its quality is computed.
+    """Regression of the finding weights of a candidate, from which its quality is computed.
 
     L = mean over candidates and both weights of the Huber loss (δ = 1). Candidates with unknown weights are left out.
     Not part of ER²Score as published.
@@ -37,7 +37,7 @@ class FindingRegression(Objective):
 
 
 class QualityOrder(Objective):
-    """Margin loss on the order of the qualities of candidates of one reference.
+    """Margin loss on the order of candidates of one reference by quality.
 
     L = mean over pairs with q_i > q_j of ReLU(q_i - q_j - (q̂_i - q̂_j)), q the `finding_quality` of the weights.
     Not part of ER²Score as published.

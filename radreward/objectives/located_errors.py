@@ -1,4 +1,4 @@
-"""Objective on located errors: regression of the evidence of each statement."""
+"""Objective on located errors."""
 
 from __future__ import annotations
 

@@ -223,7 +223,9 @@ def test_load_initial_weights_for_another_architecture_loads_the_adapters(
     model = EvidenceRewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
     before = {name: value.clone() for name, value in model.evidence.state_dict().items()}
     load_initial_weights(model, tmp_path / "model")
-    assert "The adapters are loaded; what reads the states starts anew" in caplog.text
+    assert (
+        "Only the weights of the backbone are loaded; the layers on top keep their initial ones, because" in caplog.text
+    )
     assert "architecture is 'evidence', saved 'pooled'" in caplog.text
     assert all(torch.equal(value, before[name]) for name, value in model.evidence.state_dict().items())
     adapters = {name: value for name, value in saved.trained_state().items() if name.startswith("encoder.")}

@@ -1,4 +1,4 @@
-"""Objectives on the weights of findings against loops, alone and within a sum."""
+"""Objectives on finding weights against loops."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from radreward.objectives import FindingRegression, Objective, QualityOrder, SumObjective
+from radreward.objectives import FindingRegression, Objective, QualityOrder
 from radreward.testing import make_reward_batch
 from radreward.types import FindingWeightsBatch, RewardBatch
 
@@ -76,15 +76,6 @@ def test_quality_order_equals_a_loop_over_pairs(rows: list[Row]) -> None:
     if not near:
         assert QualityOrder()(batch).loss.item() == pytest.approx(order_by_loop(rows), abs=1e-6)
     assert gradient_of(QualityOrder(), batch).isfinite().all()
-
-
-def test_both_objectives_within_a_sum_contribute_their_weighted_losses() -> None:
-    rows: list[Row] = [(1.0, 0.0, 0.5, 0.25, 0, True), (0.5, 1.0, 1.5, 0.0, 0, True), (0, 0, 1, 1, 0, False)]
-    loss, logs = SumObjective([FindingRegression(), QualityOrder()], [2.0, 3.0])(finding_batch(rows))
-    expected = {"FindingRegression/loss": 2 * regression_by_loop(rows), "QualityOrder/loss": 3 * order_by_loop(rows)}
-    assert {name: value.item() for name, value in logs.items()} == pytest.approx(expected)
-    assert loss.item() == pytest.approx(sum(expected.values()))
-    assert min(expected.values()) > 0
 
 
 @pytest.mark.parametrize("objective", [FindingRegression(), QualityOrder()], ids=lambda o: type(o).__name__)

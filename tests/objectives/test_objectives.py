@@ -110,12 +110,6 @@ def test_bradley_terry_matches_loop(batch: RewardBatch, margin: bool) -> None:
     assert objective(batch).loss.item() == pytest.approx(sum(expected) / len(expected))
 
 
-def test_bradley_terry_on_totals_matches_logsigmoid(batch: RewardBatch) -> None:
-    total = batch.rewards.sum(1)
-    expected = -torch.nn.functional.logsigmoid(total[batch.pairs[:, 0]] - total[batch.pairs[:, 1]])
-    torch.testing.assert_close(BradleyTerry(use_criteria=False)(batch).loss, expected.mean())
-
-
 def test_plackett_luce_matches_loop(batch: RewardBatch) -> None:
     def ranking(scores: list[float], targets: list[float]) -> float:
         pairs = list(zip(scores, targets, strict=True))
