@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from radreward.objectives.base import Objective, Reduction, require_part
 from radreward.objectives.functional import ranking_losses, regression_losses
-from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
+from radreward.types import FindingWeightsBatch, ObjectiveOutput, OptionalPart, RewardBatch
 
 
 class FindingRegression(Objective):
@@ -17,7 +17,6 @@ class FindingRegression(Objective):
         reduction: "mean" or "sum" over the weights.
 
     >>> import torch
-    >>> from radreward.types import FindingWeightsBatch
     >>> batch = RewardBatch(torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1), torch.zeros(0, 2).long())
     >>> weights = FindingWeightsBatch(predicted=torch.zeros(1, 2), target=torch.tensor([[1.0, 0.0]]))
     >>> FindingRegression()(batch._replace(finding_weights=weights)).loss  # (½ · 1² + 0) / 2
@@ -31,7 +30,7 @@ class FindingRegression(Objective):
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """Return the reduced loss of the known weights; 0 if there are none."""
-        weights = require_part(batch, OptionalPart.FINDING_WEIGHTS, self)
+        weights: FindingWeightsBatch = require_part(batch, OptionalPart.FINDING_WEIGHTS, self)
         loss = self.reduce(regression_losses.finding_regression(*weights))
         return ObjectiveOutput(loss, {})
 
@@ -46,7 +45,6 @@ class QualityOrder(Objective):
         reduction: "mean" or "sum" over the pairs.
 
     >>> import torch
-    >>> from radreward.types import FindingWeightsBatch
     >>> batch = RewardBatch(torch.zeros(2, 1), torch.zeros(2, 1), torch.zeros(2), torch.zeros(0, 2).long())
     >>> weights = FindingWeightsBatch(predicted=torch.ones(2, 2), target=torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
     >>> QualityOrder()(batch._replace(finding_weights=weights)).loss  # qualities 1 and 0.2
@@ -60,6 +58,6 @@ class QualityOrder(Objective):
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """Return the reduced loss of the pairs of candidates with known weights; 0 if there are none."""
-        weights = require_part(batch, OptionalPart.FINDING_WEIGHTS, self)
+        weights: FindingWeightsBatch = require_part(batch, OptionalPart.FINDING_WEIGHTS, self)
         loss = self.reduce(ranking_losses.quality_order(*weights, batch.group))
         return ObjectiveOutput(loss, {})
