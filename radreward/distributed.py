@@ -43,13 +43,10 @@ def mean_count_per_rank(count: int | Tensor, device: torch.device) -> Tensor:
 
 
 def mean_over_ranks(mean: Tensor, count: int) -> Tensor:
-    """Return the part of this rank in a mean over the tokens, or other items, of all ranks.
+    """Return this rank's contribution to the mean over the items of all ranks, such as tokens.
 
-    Ranks hold different numbers of items. The mean of the parts over ranks is the mean over all items.
-
-    Args:
-        mean: () mean over the items of this rank.
-        count: Number of items of this rank.
+    `mean` is the () mean over the `count` items of this rank. Ranks hold different numbers of items; the mean of the
+    contributions over ranks is the mean over all items.
 
     >>> mean_over_ranks(torch.tensor(3.0), 8)
     tensor(3.)
@@ -60,9 +57,7 @@ def mean_over_ranks(mean: Tensor, count: int) -> Tensor:
 def all_reduce_mean(scalars: dict[str, Tensor], weight: float = 1.0) -> dict[str, Tensor]:
     """Return the weighted mean of each () value over ranks; all ranks must pass the same names in the same order.
 
-    Args:
-        scalars: Values by name.
-        weight: Weight of this rank, such as its number of samples.
+    The weight of a rank is, for example, its number of samples.
 
     >>> all_reduce_mean({"length": torch.tensor(3.0)}, weight=8)
     {'length': tensor(3.)}

@@ -21,7 +21,7 @@ __all__ = [
     "AdvantageEstimate",
     "Candidate",
     "Entity",
-    "FindingBatch",
+    "FindingWeightsBatch",
     "FindingWeights",
     "LocatedError",
     "LocatedErrorBatch",
@@ -67,16 +67,16 @@ class FindingWeights(NamedTuple):
 
 
 class LocatedError(NamedTuple):
-    """An error of a candidate, or several, and the statements in which they show."""
+    """One or more errors of a candidate, and the statements that contain them."""
 
     side: Side
-    """Report that makes the statements: the candidate, of what is false or wrong; the reference, of what is missed."""
+    """Report with the statements: the candidate for a false or wrong finding, the reference for a missed one."""
     statements: tuple[str, ...]
-    """Parts of the report's text; several if it states a finding more than once."""
+    """Parts of its text; several if it states the finding more than once."""
     errors: Mapping[str, float]
     """Error counts by criterion tag."""
     wrong: float | None = None
-    """Part of the weight of what is wrong, see `FindingWeights`; None if unknown."""
+    """Their part of `FindingWeights.wrong`; None if unknown."""
 
 
 class Candidate(NamedTuple):
@@ -87,10 +87,10 @@ class Candidate(NamedTuple):
     """Error counts by criterion tag; None if unavailable."""
     system: str | None = None
     """Author of the report: a model or a person."""
-    findings: FindingWeights | None = None
-    """What is right and what is wrong; None if unknown."""
+    finding_weights: FindingWeights | None = None
+    """None if unknown."""
     located_errors: tuple[LocatedError, ...] | None = None
-    """Where the errors show, all of them; None if unknown."""
+    """All errors of the candidate with their statements; None if unknown."""
 
 
 class ReportGroup(NamedTuple):
@@ -116,10 +116,10 @@ class PromptSegments(NamedTuple):
 
 
 class PackedBatch(NamedTuple):
-    """Token nodes one after the other: a token attends to its own node and to the ancestors of that node.
+    """Token nodes, one after the other and without padding.
 
-    T tokens, M nodes, C candidates. A path without branches is an ordinary sequence, so packed and separate sequences
-    have the same form. There is no padding.
+    T tokens, M nodes, C candidates. A token attends to its own node and to the ancestors of that node. A path without
+    branches is an ordinary sequence, so packed and separate sequences have the same form.
     """
 
     input_ids: Tensor
@@ -142,7 +142,7 @@ class LocatedErrorTargets(NamedTuple):
     reference: Tensor
     """(C, S') int64: the same of the node of its reference."""
     amounts: Tensor
-    """(R, N + 2) float32 error counts, matched and wrong weight of the R statements of the batch; NaN if unknown."""
+    """(R, N + 2) float32 error counts, matched and wrong weight of each statement of the batch; NaN if unknown."""
 
 
 class RewardTargets(NamedTuple):
@@ -155,7 +155,7 @@ class RewardTargets(NamedTuple):
     pairs: Tensor
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
     finding_weights: Tensor
-    """(C, 2) float32: matched and wrong weight of the findings; NaN if unknown."""
+    """(C, 2) float32: matched and wrong weight; NaN if unknown."""
     located_errors: LocatedErrorTargets | None = None
     """None if no objective needs them."""
 
@@ -171,8 +171,8 @@ class RewardTrainingBatch(NamedTuple):
     """Number of prompts truncated to the maximum length."""
 
 
-class FindingBatch(NamedTuple):
-    """Weights of the findings of C candidates: matched and wrong, see `FindingWeights`."""
+class FindingWeightsBatch(NamedTuple):
+    """Finding weights of C candidates: matched and wrong, see `FindingWeights`."""
 
     predicted: Tensor
     """(C, 2) float32, before calibration."""
@@ -190,6 +190,13 @@ class LocatedErrorBatch(NamedTuple):
     targets: LocatedErrorTargets
 
 
+class OptionalPart(StrEnum):
+    """A part of a `RewardBatch` that an objective may need, and the field of a `Candidate` with its targets."""
+
+    FINDING_WEIGHTS = "finding_weights"
+    LOCATED_ERRORS = "located_errors"
+
+
 class RewardBatch(NamedTuple):
     """Input of an objective on rewards: tensors only."""
 
@@ -203,14 +210,14 @@ class RewardBatch(NamedTuple):
     """(P, 2) int64: indices of the accepted and the rejected candidate."""
     weights: Tensor | None = None
     """(N,) reward lost per error of each criterion; None means 1 for each."""
-    findings: FindingBatch | None = None
+    finding_weights: FindingWeightsBatch | None = None
     """None if the model does not predict them."""
     located_errors: LocatedErrorBatch | None = None
     """None if the model gives no evidence per token."""
 
 
 class ObjectiveOutput(NamedTuple):
-    """The loss that an objective contributes, and values to log."""
+    """Loss of an objective, and values to log."""
 
     loss: Tensor
     """() to minimize; its mean over ranks is the loss of the whole batch."""
@@ -280,8 +287,8 @@ class Scores(NamedTuple):
     evidence: tuple[Any, ...] | None = None
     """Scorer-specific explanation of each row."""
     quality: Tensor | None = None
-    """(n,) float32 share of what is right in [0, 1], see `radreward.criteria.finding_quality`; NaN if a row has none,
-    None if the scorer has none. It may be averaged over references, unlike a total of errors."""
+    """(n,) float32 correct share of the candidate, from 0 to 1, see `radreward.criteria.finding_quality`; NaN if
+    undefined for a row, None if not computed. Unlike a sum of errors, it may be averaged over references."""
     sub_names: tuple[str, ...] | None = None
     """Names of the sub-scores."""
     count_names: tuple[str, ...] | None = None
@@ -302,7 +309,7 @@ class Scores(NamedTuple):
         return scores_summary(self)
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks; for a single pair, also what only one of its reports has."""
+        """Return an HTML table for notebooks; for a single pair, also the content that only one report has."""
         return scores_html(self)
 
 

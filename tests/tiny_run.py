@@ -11,6 +11,27 @@ from radreward.criteria import RadCliQCriteria
 
 WORDS = ("lamp", "kettle", "stair", "window", "carpet", "drawer")
 TAGS = RadCliQCriteria().tags
+KILLER = """
+import os, signal
+import torch
+from lightning.pytorch import Callback
+
+torch.set_num_threads(1)  # as in the resumed process
+
+class Killer(Callback):
+    '''Kills the process at the n-th call of a hook after a number of steps.'''
+
+    def __init__(self, hook: str, step: int, call: int = 1) -> None:
+        self.remaining = call
+
+        def kill(trainer, *_):
+            self.remaining -= trainer.global_step == step
+            if self.remaining == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(self, hook, kill)
+"""
+"""Module for the folder of a run."""
 
 
 def write_records(path: Path, groups: int = 24, first: int = 0) -> Path:

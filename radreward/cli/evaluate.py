@@ -139,9 +139,9 @@ def _measure(
         counts = None if scores.error_counts is None else scores.error_counts[scored]
         agreement = reward_agreement(criteria, ScoredCandidates(scores.sub_scores[scored], errors, group), counts)
     wrong = errors_by_row(criteria, errors)
-    findings = [candidates[index].candidate.findings for index in scored]
-    if scores.quality is not None and any(findings):
-        target = torch.tensor([finding_quality(*weights) if weights else math.nan for weights in findings])
+    known = [candidates[index].candidate.finding_weights for index in scored]
+    if scores.quality is not None and any(known):
+        target = torch.tensor([finding_quality(*weights) if weights else math.nan for weights in known])
         agreement = {"quality": quality_agreement(scores.quality[scored], target, group), **agreement}
         wrong["quality"] = target < 1
     return agreement, undefined_auc_notes(agreement, wrong), failed

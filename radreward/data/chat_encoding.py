@@ -13,7 +13,7 @@ from radreward.errors import InputError
 from radreward.prompts.generative_template import GenerativeTemplate
 
 ChatTemplateName = Literal["auto", "none", "green"]
-_PLACEHOLDER = "\ue000"  # a private-use character, in no template
+_PLACEHOLDER = "\ue000"  # a private-use character, which no template contains
 
 
 class _ChatWrapper(NamedTuple):

@@ -34,12 +34,7 @@ class SizedDataset(Dataset[Any], ABC):
 
 
 class ArrowGroupDataset(SizedDataset):
-    """Groups in a memory-mapped Arrow file.
-
-    Args:
-        path: The file.
-        lengths: Length of each group.
-    """
+    """Groups in a memory-mapped Arrow file, with the length of each."""
 
     def __init__(self, path: Path, lengths: Sequence[int]) -> None:
         self.path, self.lengths = path, lengths
@@ -69,11 +64,7 @@ class ArrowGroupDataset(SizedDataset):
 
 
 class ArrowGroupWriter:
-    """Writer of the file and the lengths of an `ArrowGroupDataset`; the file is complete when the block ends.
-
-    Args:
-        path: The file.
-    """
+    """Writer of the file and the lengths of an `ArrowGroupDataset`; the file is complete when the block ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,9 +92,9 @@ class ArrowGroupWriter:
 
 
 class TemporaryFolder:
-    """A folder that is deleted with the last reference to this object, at the latest when the process ends.
+    """A folder that is deleted with the last reference to this object, or when the process ends.
 
-    A copy of the object in a forked process deletes nothing.
+    (Unlike `tempfile.TemporaryDirectory`, a copy in a forked process deletes nothing.)
 
     Attributes:
         path: The folder.

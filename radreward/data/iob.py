@@ -47,7 +47,7 @@ def spans_from_iob(tags: Sequence[str], stray_starts_entity: bool = True) -> lis
 
     Args:
         tags: O, B-TYPE or I-TYPE.
-        stray_starts_entity: True if an I without an open entity starts one; otherwise it belongs to none.
+        stray_starts_entity: An I without an open entity starts one; False ignores it.
 
     >>> spans_from_iob(["O", "I-Disease", "B-Anatomy", "I-Disease"])
     [(1, 2, 'Disease'), (2, 4, 'Anatomy')]

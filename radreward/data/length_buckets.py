@@ -22,9 +22,9 @@ SORT_WINDOW = 50
 class LengthBucketSampler(DistributedSampler[Any]):
     """Shuffles groups, sorts them by length within windows, and assigns complete batches to the processes in turn.
 
-    Every process gets the same number of batches, as distributed training needs. With `shuffle`, the first batches are
-    repeated to that end. Without it, in evaluation, no group may count twice, so the groups are spread evenly (with
-    `batch_size` 1 a batch may then hold two).
+    Distributed training requires the same number of batches on every process. With `shuffle`, the first batches are
+    repeated to reach it. Without, as in evaluation, no group is repeated; groups are distributed evenly (with
+    `batch_size` 1, a batch may then have two).
 
     Args:
         lengths: Length of each group, in any unit.
@@ -33,10 +33,10 @@ class LengthBucketSampler(DistributedSampler[Any]):
         shuffle: False keeps the order of the file.
         rank: Index of this process.
         world_size: Number of processes.
-        max_length: Maximum total length of a shuffled batch. Groups of which equally many fit in it form batches
-            together, so the number of batches does not depend on the epoch. A longer group is a batch of its own.
-        weights: Probability of each group, up to a factor, with which a shuffled epoch draws as many groups with
-            replacement; by default, each group is drawn once.
+        max_length: Maximum total length of a shuffled batch; a longer group is its own batch. A batch has only groups
+            of which the same number fits, so that the number of batches does not depend on the epoch.
+        weights: Unnormalized probability of each group: a shuffled epoch samples as many groups with replacement. By
+            default, each group is used once.
 
     Raises:
         ValueError: If `batch_size` or `max_length` is less than 1, or `weights` is given with `max_length`, with which

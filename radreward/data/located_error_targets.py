@@ -47,8 +47,7 @@ def statement_errors(
 ) -> StatementErrors:
     """Return the statement of every token of a candidate and of its reference, and the errors of every statement.
 
-    Statements that share an error become one. The tokens outside of all statements count as a statement without
-    errors.
+    Statements that share an error become one. The tokens outside all statements count as a statement without errors.
 
     Args:
         located_errors: Errors with the statements in which they show.
@@ -67,7 +66,7 @@ def statement_errors(
     for side, text in texts.items():
         is_root = side is Side.REFERENCE and not segments.instruction
         statements = statement_tokens(text, num_tokens[side], is_root, tokenizer)
-        joined_to = torch.arange(len(statements.spans) + 1)  # the last one is what is outside of all statements
+        joined_to = torch.arange(len(statements.spans) + 1)  # the last one: tokens outside all statements
         values = torch.zeros(len(joined_to), len(criteria) + 2)
         values[:, -2] = math.nan  # matched findings are not located
         for entry in located_errors:
@@ -100,8 +99,8 @@ def located_error_targets(entries: Sequence[StatementErrors]) -> LocatedErrorTar
 def _statements_of(entry: LocatedError, statements: StatementTokens, label: str) -> list[int]:
     """Return the numbers of the statements in which errors show.
 
-    A quote stands for all statements with exactly its text, or else for those that its first occurrence touches: of
-    "no effusion. effusion.", the quote "effusion." is the second statement.
+    A quote selects all statements with exactly its text or, if there are none, the statements that its first occurrence
+    overlaps. In "no effusion. effusion.", the quote "effusion." selects the second statement.
     """
     numbers: set[int] = set()
     for quote in map(normalize_report, entry.statements):

@@ -94,7 +94,7 @@ def unpack(packed: PackedBatch) -> list[list[list[int]]]:
 
 
 def to_rows(packed: PackedBatch) -> PackedBatch:
-    """Return the same candidates, each with its own nodes, on the same device, to check the packed form against."""
+    """Return the same candidates on the same device, each with its own nodes, for the packing check."""
     return to_device(pack(unpack(packed), "rows"), packed.input_ids.device)
 
 

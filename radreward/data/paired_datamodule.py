@@ -18,16 +18,16 @@ from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, Temp
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError
-from radreward.types import ReportGroup
+from radreward.types import OptionalPart, ReportGroup
 
 logger = logging.getLogger(__name__)
 
 
 def balancing_weights(error_shares: Tensor) -> Tensor:
-    """Return (n,) weights of groups that bring each criterion's share of candidates with an error closer to one half.
+    """Return (n,) weights of groups, with which each criterion's share of candidates with an error is closer to a half.
 
-    The weight of a candidate is the mean over criteria of 1 / (share of candidates that are as it is, with or without
-    an error of the criterion); that of a group is the mean over its candidates. Criteria without either are left out.
+    With p_j the share of candidates with an error of criterion j, a candidate with such an error counts 1/p_j and any
+    other 1/(1 - p_j). The weight of a group is the mean over its candidates and over the criteria with 0 < p_j < 1.
 
     Args:
         error_shares: (n, N) share of each group's candidates with an error of each criterion.
@@ -54,20 +54,20 @@ class PairedReportDataModule(BaseDataModule):
         criteria: The criteria of the error counts.
         collator: Turns groups into a batch.
         val_split: A separate file, or the fraction of references held out.
-        batch_size: Groups per batch, each one reference with its candidates. n candidates with different totals are
-            n(n - 1)/2 pairs: two groups of three are the batch of 6 pairs of ER²Score.
+        batch_size: Groups per batch, each one reference with its candidates. n candidates with different totals form
+            n(n - 1)/2 pairs: two groups of three give the 6 pairs per batch of ER²Score.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
         seed: Decides the split and, with the epoch, the order.
-        on_unpairable: Handling of a group with one candidate or equal totals: stop with its name; skip, count and log
-            it; or keep it, if candidates of different references are compared, as for W and p.
-        tokens_per_batch: Maximum tokens per training batch, in which batches hold fewer groups than `batch_size`, so
-            that the longest groups do not decide the memory; the unit is that of the collator's `length`. A group with
-            more tokens is a batch of its own.
-        balance_errors: Draw training groups with replacement, rare errors more often, so that no constant answer is
-            often right, see `balancing_weights`.
+        on_unpairable: Handling of a group that forms no pair (one candidate, or equal totals): "error" stops and names
+            it, "skip" skips it and logs the number, "keep" keeps it, for training that compares candidates of different
+            references, as for W and p.
+        tokens_per_batch: Maximum number of tokens per training batch, in the unit of the collator's `length`. It limits
+            memory: batches of long groups have fewer groups than `batch_size`, and a longer group is its own batch.
+        balance_errors: Sample training groups with replacement, those with rare errors more often, so that a constant
+            answer is rarely correct; see `balancing_weights`.
 
     Attributes:
-        provided: Optional targets that at least one training candidate has: "findings", "located_errors".
+        provided: Optional parts of a batch for which at least one training candidate has targets.
 
     Raises:
         ValueError: If a setting is out of its range, or `balance_errors` is set with `tokens_per_batch`.
@@ -98,7 +98,7 @@ class PairedReportDataModule(BaseDataModule):
         self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
         self.collate_fn = collator.collate
         self.num_skipped = 0
-        self.provided: frozenset[str] = frozenset()
+        self.provided: frozenset[OptionalPart] = frozenset()
         self._folder: TemporaryFolder | None = None
 
     def setup(self, stage: str | None = None) -> None:
@@ -167,8 +167,8 @@ class PairedReportDataModule(BaseDataModule):
             yield group, length
 
 
-def _provided(group: ReportGroup) -> frozenset[str]:
+def _provided(group: ReportGroup) -> frozenset[OptionalPart]:
     """Return the optional targets that a candidate of a group has."""
-    findings = any(candidate.findings is not None for candidate in group.candidates)
-    located_errors = any(candidate.located_errors is not None for candidate in group.candidates)
-    return frozenset({"findings"} if findings else ()) | frozenset({"located_errors"} if located_errors else ())
+    return frozenset(
+        part for part in OptionalPart if any(getattr(candidate, part) is not None for candidate in group.candidates)
+    )

@@ -45,7 +45,7 @@ class PromptEncoder:
         return self.segment_tokenizer.encode_segments(self.render(reference, candidate))
 
     def render(self, reference: str, candidate: str) -> PromptSegments:
-        """Return the texts of a prompt, of reports in the form in which scorers see them."""
+        """Return the texts of a prompt, with both reports normalized as in scoring."""
         return self.template.render(normalize_report(reference), normalize_report(candidate), self.criteria)
 
     def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[list[list[int]], bool]:
@@ -81,7 +81,7 @@ class PromptEncoder:
         """Return what `encode` returns.
 
         Raises:
-            InputError: If the prompt is too long; starts with `label` and names the remedy.
+            InputError: If the prompt is too long; the message starts with `label` and names the remedy.
         """
         try:
             return self.encode(reference, candidate, on_too_long == "truncate")

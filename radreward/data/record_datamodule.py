@@ -15,12 +15,7 @@ T = TypeVar("T")
 
 
 class InMemoryDataset(SizedDataset, Generic[T]):
-    """Records in memory.
-
-    Args:
-        records: The records.
-        lengths: Length of each.
-    """
+    """Records in memory, with the length of each."""
 
     def __init__(self, records: Sequence[T], lengths: Sequence[int]) -> None:
         self.records, self.lengths = list(records), lengths
@@ -56,7 +51,7 @@ class RecordDataModule(BaseDataModule, Generic[T]):
 
     @abstractmethod
     def texts(self, record: T) -> Sequence[str]:
-        """Return the texts of a record: the first decides if it is held out, the longest is its length."""
+        """Return the texts of a record: the first determines its split, the longest its length."""
 
     def is_trainable(self, record: T) -> bool:
         """Return True if a record has a training target."""

@@ -122,8 +122,8 @@ def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
 def group_to_row(group: ReportGroup) -> dict[str, Any]:
     """Return the values of a group by the columns of `GROUP_SCHEMA`."""
     candidates = []
-    for text, errors, system, findings, located_errors in group.candidates:
-        weights = dict.fromkeys(FindingWeights._fields) if findings is None else findings._asdict()
+    for text, errors, system, finding_weights, located_errors in group.candidates:
+        weights = dict.fromkeys(FindingWeights._fields) if finding_weights is None else finding_weights._asdict()
         counts = None if errors is None else dict(errors)
         located = None if located_errors is None else list(map(_located_errors_to_row, located_errors))
         candidates.append({"text": text, "errors": counts, "system": system, **weights, "located_errors": located})

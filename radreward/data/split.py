@@ -8,8 +8,8 @@ import hashlib
 def is_held_out(reference: str, fraction: float, seed: int | str = 0) -> bool:
     """Return True if a reference belongs to the held-out split; depends on its text and the seed alone, not on order.
 
-    Texts that differ in case and white space only count as one reference. Split a split again with another seed: with
-    the same one, it falls on one side completely.
+    Texts that differ only in case and white space count as one reference. To split a split again, use another seed;
+    with the same seed and fraction, all of it falls on one side.
 
     Raises:
         ValueError: If `fraction` is not in [0, 1].

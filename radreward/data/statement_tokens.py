@@ -18,7 +18,7 @@ class StatementTokens(NamedTuple):
     spans: list[tuple[int, int]]
     """Start and end of each statement."""
     of_token: Tensor
-    """(S,) int64: statement of each token, M for tokens outside of all."""
+    """(S,) int64: statement of each token; M outside all statements."""
 
     def words(self, index: int) -> str:
         """Return the text of a statement."""
@@ -30,7 +30,7 @@ def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: Segme
 
     Args:
         text: The segment.
-        num_tokens: Number of its tokens (S), special ones included; less than the text has if it is truncated.
+        num_tokens: Number of its tokens (S) in the prompt, special ones included; lower if the prompt was truncated.
         is_root: True for the first segment, which starts with the tokenizer's first token.
         tokenizer: Tokenizer of the segment.
     """

@@ -130,13 +130,13 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
 class SegmentTokenizer:
     """Tokenizes each segment separately, so that equal segments give equal tokens in training and in use.
 
-    The root starts with the tokenizer's first token (bos or cls). An encoder's segments each end with sep; a
-    decoder's candidate ends with its own text, whose last token is read. A segment that would be empty, of a report in
-    which all is normal, is the token that ends texts. Report text never becomes a special token.
+    The root starts with the tokenizer's first token (bos or cls). An encoder's segments each end with sep; a decoder's
+    candidate ends with the last token of its text. An empty segment, such as that of a standardized report without
+    abnormal findings, becomes the end token. Report text never becomes a special token.
 
     Args:
         tokenizer: Tokenizer of the backbone.
-        standardize: Read texts in the wording of `standard_wording`; offsets are those of the original.
+        standardize: Tokenize texts in the wording of `standard_wording`; offsets are those of the original text.
 
     >>> SegmentTokenizer(byte_tokenizer(encoder=True)).encode_segments(PromptSegments("", "a", "b"))
     [[1, 67, 2], [68, 2]]

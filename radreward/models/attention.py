@@ -148,7 +148,8 @@ def decoding_inputs(
         allowed = key_positions >= 0
         if window is not None:
             allowed = allowed & (position_ids.unsqueeze(1) - key_positions < window)
-        return _additive_mask(allowed.unsqueeze(1), dtype)
+        zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+        return zeros.masked_fill_(~allowed, torch.finfo(dtype).min)[:, None, None]
 
     return {
         "input_ids": input_ids.unsqueeze(1),
@@ -163,8 +164,3 @@ def _layer_masks(config: PreTrainedConfig, mask: Callable[[int | None], Tensor])
     types = set(getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"])
     masks = {name: mask(window if name == "sliding_attention" else None) for name in sorted(types)}
     return masks if len(masks) > 1 else next(iter(masks.values()))
-
-
-def _additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
-    return mask.masked_fill_(~allowed, torch.finfo(dtype).min).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Calibration of a model's outputs: rewards to expected error counts, findings to expected weights."""
+"""Calibration of a model's outputs: rewards to expected error counts, predicted to expected finding weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_KNOTS = 64
 class Calibration:
     """Per criterion, a decreasing curve from reward to expected errors: linear between knots, constant outside.
 
-    Fitted curves continue beyond the worst reward of the data by once more the range of the data.
+    A fitted curve extends below the lowest reward of the data, by the range of the data.
 
     Args:
         curves: Knots (reward, errors) per criterion, with increasing rewards and non-increasing errors.
@@ -87,15 +87,15 @@ class Calibration:
             raise InputError("calibration: Expected curves of knots (reward, errors).") from error
 
 
-def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
-    """Fit one increasing curve each for the matched and the wrong weight of findings.
+def calibrate_finding_weights(predicted: Tensor, target: Tensor) -> Calibration | None:
+    """Fit one increasing curve for the matched weight and one for the wrong weight.
 
-    A wrong weight is 0 where candidates with the same output are more often right than wrong, so that candidates
-    without an error have quality 1 and not almost 1.
+    The wrong weight is 0 for outputs at which at most half of the candidates have an error. Candidates without an error
+    thus get quality 1, not almost 1.
 
     Args:
         predicted: (n, 2) outputs of the model on held-out data.
-        target: (n, 2) weights; rows of NaN, which are unknown, are left out.
+        target: (n, 2) weights; unknown rows (NaN) are left out.
 
     Returns:
         Curves over the negative outputs, because a `Calibration` decreases; None if every row is unknown.
@@ -109,14 +109,14 @@ def calibrate_findings(predicted: Tensor, target: Tensor) -> Calibration | None:
     return Calibration([_fit_curve(matched, matched_weight), wrong_curve])
 
 
-def calibrated_quality(calibration: Calibration, findings: Tensor) -> Tensor:
-    """Return the (n,) quality of candidates from a model's (n, 2) findings; see `finding_quality`.
+def calibrated_quality(calibration: Calibration, finding_weights: Tensor) -> Tensor:
+    """Return the (n,) quality of candidates from predicted (n, 2) finding weights; see `finding_quality`.
 
-    >>> findings = torch.tensor([[0.5, 0.0], [0.5, 0.25]])
-    >>> calibrated_quality(Calibration([[(-1.0, 1.0), (0.0, 0.0)]] * 2), findings)
+    >>> weights = torch.tensor([[0.5, 0.0], [0.5, 0.25]])
+    >>> calibrated_quality(Calibration([[(-1.0, 1.0), (0.0, 0.0)]] * 2), weights)
     tensor([1.0000, 0.7500])
     """
-    matched, wrong = calibration.predict_counts(-findings).unbind(-1)
+    matched, wrong = calibration.predict_counts(-finding_weights).unbind(-1)
     return finding_quality(matched, wrong)
 
 
@@ -135,9 +135,9 @@ def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, flo
 
 
 def _continuation(first: tuple[float, float], rewards: np.ndarray, errors: np.ndarray) -> Iterator[tuple[float, float]]:
-    """Yield a knot beyond the worst reward of the data, at the slope of the regression line: counts have no ceiling."""
+    """Yield a knot below the lowest reward of the data, at the slope of the regression line: counts are unbounded."""
     spread = float(np.ptp(rewards))
-    if spread < 1e-3:  # too little to tell a slope
+    if spread < 1e-3:  # too small to estimate a slope
         return
     slope = float(np.polyfit(rewards, errors, 1)[0])
     if slope < 0:
@@ -147,7 +147,7 @@ def _continuation(first: tuple[float, float], rewards: np.ndarray, errors: np.nd
 def _zero_where_unlikely(
     curve: Sequence[tuple[float, float]], rewards: np.ndarray, has_errors: np.ndarray
 ) -> Sequence[tuple[float, float]]:
-    """Return a curve that is 0 for rewards whose isotonic share of errors is at most a half."""
+    """Return the curve, set to 0 where the isotonic share of candidates with errors is at most a half."""
     from sklearn.isotonic import IsotonicRegression
 
     shares = IsotonicRegression(increasing=False).fit_transform(rewards, has_errors)

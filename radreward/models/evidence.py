@@ -14,7 +14,7 @@ from radreward.types import PackedBatch, Side
 WINDOW = 9
 """Number of tokens that share evidence: about one statement."""
 _INITIAL_BIAS = -3.0
-"""Evidence is near 0 at the start of training: most statements of most candidates are right."""
+"""Makes evidence start near 0: most statements of most candidates are correct."""
 
 MIN_SUPPORT = 0.1
 """Evidence at which half of the wrong weight of a token counts."""
@@ -50,11 +50,11 @@ class PairEvidence(NamedTuple):
 def concentrated(wrong: Tensor, errors: Tensor) -> Tensor:
     """Concentrate the wrong weight on tokens with evidence: w·s / (s + 0.1) with s = max(w, e).
 
-    Small evidence at many tokens without an error would add up to a finding that is wrong. A name that is too vague is
-    wrong without an error that criteria count, so that the wrong weight supports itself.
+    Otherwise, small evidence at many correct tokens would add up to a wrong finding. The maximum includes w because a
+    vague name has wrong weight but no error that the criteria count.
 
     Args:
-        wrong: (C, S) evidence w of the wrong weight of findings.
+        wrong: (C, S) evidence w of the wrong weight.
         errors: (C, S) evidence e of all errors at the same tokens.
 
     >>> concentrated(torch.tensor([0.5, 0.4, 0.01]), torch.tensor([0.9, 0.0, 0.0]))
@@ -73,8 +73,8 @@ class TokenComparison(nn.Module):
 
         evidence = softplus(maximum of z over the window around the token) / WINDOW
 
-    so one error in a statement adds about one, whatever the number of its words, and the sum over the tokens of
-    candidate (additions, wrong details) and reference (omissions) has no ceiling.
+    so one error in a statement adds about 1, whatever the length of the statement. The sum over the tokens of candidate
+    (additions, wrong details) and reference (omissions) is unbounded.
 
     Args:
         hidden_size: Hidden size of the backbone.
@@ -103,8 +103,7 @@ class TokenComparison(nn.Module):
     def forward(self, hidden: Tensor, packed: PackedBatch) -> PairEvidence:
         """Return the evidence of the tokens of candidates and of their references, from (T, H) hidden states.
 
-        The evidence of a window is given to the token at which it is largest, so that none is given to a neighbouring
-        statement.
+        The evidence of a window is assigned to its largest token, so that a neighbouring statement gets none.
         """
         nodes = packed.candidate_nodes
         candidate = self._project(hidden, node_spans(packed, nodes))
@@ -145,7 +144,7 @@ class _ProjectedSide(NamedTuple):
 
 
 def _window_evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the (C, S, K) evidence around each token, 0 at padding, and the index of the token that decides it."""
+    """Return the (C, S, K) evidence of the window around each token, 0 at padding, and its largest token."""
     minimum = torch.finfo(logits.dtype).min
     logits = logits.masked_fill(~mask.unsqueeze(-1), minimum).transpose(1, 2)
     largest, peaks = F.max_pool1d(logits, WINDOW, stride=1, padding=WINDOW // 2, return_indices=True)

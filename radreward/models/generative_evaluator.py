@@ -102,7 +102,7 @@ class GenerativeEvaluator:
         }
 
     def fingerprint(self) -> str:
-        """Return a hash of all that answers depend on; a frozen backbone is identified by name."""
+        """Return a hash of everything that answers depend on; a frozen backbone is identified by name."""
         return fingerprint({**self._config(True), "training_info": None}, self.trained_state())
 
     def save(self, folder: str | Path, as_float16: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Heads: rewards and weights of findings from one vector per candidate."""
+"""Heads: rewards and finding weights from one vector per candidate."""
 
 from __future__ import annotations
 

@@ -90,12 +90,9 @@ def _row_log_probs(
 
 
 def next_token_loss(model: Any, packed: PackedBatch, labels: Tensor) -> Tensor:
-    """Return the () mean cross-entropy of the next tokens.
+    """Return the () mean cross-entropy of the next tokens under a causal language model.
 
-    Args:
-        model: A causal language model, with or without adapters.
-        packed: T tokens in a row.
-        labels: (T,) int64 next tokens; `IGNORE_INDEX` for those without loss, of which no logits are computed.
+    `labels` are the (T,) int64 next tokens of the T packed tokens. No logits are computed at `IGNORE_INDEX`.
     """
     columns = (labels != IGNORE_INDEX).nonzero().flatten()
     logits = model(**packed_inputs(model, packed), logits_to_keep=columns).logits[0]

@@ -33,7 +33,7 @@ DEFAULT_TARGETS = {
 _PEFT_WEIGHT_NAME = "base_model.model.{}.lora_{}.default.weight"
 """Name that peft gives to the matrices A and B of a layer."""
 _MAX_RANK = 4096
-"""Largest rank; no backbone has layers that gain from more."""
+"""No backbone has layers that gain from a larger rank."""
 
 
 class LoRA:

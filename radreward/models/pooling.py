@@ -27,12 +27,7 @@ class TokenSpans(NamedTuple):
 
 
 def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
-    """Return the tokens of one node per candidate.
-
-    Args:
-        packed: The batch.
-        nodes: (C,) the nodes; -1, the parent of a root, has an empty span.
-    """
+    """Return the tokens of (C,) nodes, one per candidate; -1, the parent of a root, has an empty span."""
     index = nodes.clamp_min(0)
     lengths = packed.node_lengths[index] * (nodes >= 0)
     offset = torch.arange(int(lengths.max()), device=nodes.device)

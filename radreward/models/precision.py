@@ -27,7 +27,7 @@ def check_precision(
 
     Raises:
         ValueError: If there is no such precision.
-        InputError: If the device has no products of bfloat16 numbers; they would be slower than those of float32.
+        InputError: If the device has no bfloat16 products: it would compute them more slowly than in float32.
     """
     if precision not in get_args(Precision):
         raise ValueError(f"Expected `precision` to be fp32 or bf16 but got {precision!r}.")

@@ -47,9 +47,9 @@ class RewardModelArtifact:
     training_info: Mapping[str, Any] = field(default_factory=dict)
     """Training metadata, stored for information only."""
     trained_state: Mapping[str, Tensor] | None = None
-    """Trained weights, if the model has its adapters merged into the weights of the backbone."""
-    findings_calibration: Calibration | None = None
-    """Curves of `calibrate_findings`; None if the model predicts no findings, or was trained without their weights."""
+    """Trained weights before the adapters were merged into the backbone; None if they were not."""
+    finding_weights_calibration: Calibration | None = None
+    """Curves of `calibrate_finding_weights`; None if the model does not predict them or had no targets to fit."""
 
     def weights_to_save(self) -> Mapping[str, Tensor]:
         """Return the trained weights by name."""
@@ -57,9 +57,9 @@ class RewardModelArtifact:
 
     def quality(self, finding_weights: Tensor | None) -> Tensor | None:
         """Return the (n,) quality of candidates from the model's (n, 2) weights, or None if it is not calibrated."""
-        if finding_weights is None or self.findings_calibration is None:
+        if finding_weights is None or self.finding_weights_calibration is None:
             return None
-        return calibrated_quality(self.findings_calibration, finding_weights)
+        return calibrated_quality(self.finding_weights_calibration, finding_weights)
 
 
 def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_float16: bool = False) -> None:
@@ -89,8 +89,8 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
     with atomic_folder(folder, {CONFIG}, "a model") as scratch:
         save_tensors(scratch / WEIGHTS, artifact.weights_to_save(), torch.float16 if as_float16 else None)
         if artifact.calibration:
-            findings = artifact.findings_calibration
-            curves = {"findings": findings.to_dict()} if findings else {}
+            weights = artifact.finding_weights_calibration
+            curves = {"findings": weights.to_dict()} if weights else {}
             write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
         write_model_settings(scratch / CONFIG, config, _files(scratch), FORMAT)
 
@@ -104,8 +104,8 @@ def load_reward_model(
         folder: Folder of the model.
         device: Device of the model.
         allow_download: Allow the download of the backbone, which the folder names, from the Hub.
-        merge_adapters: Add adapters to the weights they adapt, for scoring without peft; adapters that only peft can
-            merge remain.
+        merge_adapters: Merge adapters into the backbone, for scoring without peft; adapters that only peft can merge
+            remain.
 
     Raises:
         InputError: If a file is missing or damaged, or a field is wrong; names file and field.
@@ -127,7 +127,7 @@ def load_reward_model(
             model.load_trained_state(state)
         else:
             _merge_adapters(model, state, layers)
-    calibration, findings_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
+    calibration, finding_weights_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
     return RewardModelArtifact(
         model.to(device).eval(),
         template_class(template)(),
@@ -135,20 +135,20 @@ def load_reward_model(
         calibration,
         config["training_info"],
         None if layers is None else state,
-        findings_calibration,
+        finding_weights_calibration,
     )
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the files of a model whose content is checked; a model without error counts has no calibration."""
+    """Return the files of a model whose digests are checked; the calibration is optional."""
     return [WEIGHTS, *([CALIBRATION] if (folder / CALIBRATION).is_file() else [])]
 
 
 def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     """Load the trained weights of a saved model into a model of the same backbone, adapters and criteria.
 
-    If architecture, pooling or heads differ, those of the model keep their initial weights, and a warning says so. If
-    only one of the models predicts findings, all other weights are loaded.
+    If architecture, pooling or heads differ, only the weights of the backbone are loaded, with a warning. If the models
+    differ only in the prediction of finding weights, all other weights are loaded.
 
     Raises:
         InputError: If the folder cannot be read, or backbone, adapters or criteria differ.
@@ -164,7 +164,7 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
         state = {name: _with_rows_of(value, state.get(name)) for name, value in own.items()}
     elif differing:
         logger.warning(
-            "%s: The adapters are loaded; what reads the states starts anew: %s.",
+            "%s: Only the weights of the backbone are loaded; the layers on top keep their initial ones, because %s.",
             folder,
             ", ".join(f"{name} is {wanted[name]!r}, saved {saved[name]!r}" for name in differing),
         )
@@ -173,7 +173,7 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
 
 
 def _with_rows_of(own: Tensor, saved: Tensor | None) -> Tensor:
-    """Return a weight with the rows that a saved weight has too: outputs for findings are the last ones."""
+    """Return a weight with the saved values of the rows that both have; the last rows predict finding weights."""
     if saved is None or saved.shape == own.shape:
         return own if saved is None else saved
     rows = min(len(own), len(saved))
@@ -219,14 +219,14 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
 
 
 def _load_calibrations(path: Path, num_criteria: int) -> tuple[Calibration | None, Calibration | None]:
-    """Return the curves of the rewards and of the findings."""
+    """Return the curves of the rewards and of the finding weights, which the file calls `findings`."""
     if not path.is_file():
         return None, None
     value = read_json_object(path)
     with config_errors(path):
         calibration = _calibration(value, num_criteria, "one per criterion")
-        findings = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
-    return calibration, findings
+        weights = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
+    return calibration, weights
 
 
 def _calibration(value: Any, size: int, meaning: str) -> Calibration:

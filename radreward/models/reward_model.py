@@ -1,4 +1,4 @@
-"""Reward models: packed prompts to one reward per candidate and criterion, and to the weights of the findings."""
+"""Reward models: packed prompts to one reward per candidate and criterion, and to finding weights."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RewardOutput(NamedTuple):
     rewards: Tensor
     """(C, N) float32."""
     finding_weights: Tensor | None = None
-    """(C, 2) float32 matched and wrong weight of the findings, before calibration; None if not predicted."""
+    """(C, 2) float32 matched and wrong weight, before calibration; None if not predicted."""
     evidence: PairEvidence | None = None
     """Evidence per token; None of a pooled model."""
 
 
 class RewardModel(nn.Module, ABC):
-    """Rewards of packed candidates (ER²Score, section 3.2), and the weights of their matched and wrong findings.
+    """Rewards of packed candidates (ER²Score, section 3.2), and optionally their finding weights.
 
     Args:
         backbone: The pretrained model.
@@ -60,7 +60,7 @@ class RewardModel(nn.Module, ABC):
     @property
     @abstractmethod
     def predicts_findings(self) -> bool:
-        """True if the outputs have the weights of the findings."""
+        """True if the outputs include finding weights; the name in saved models."""
 
     @abstractmethod
     def new_modules(self) -> list[nn.Module]:
@@ -77,7 +77,7 @@ class RewardModel(nn.Module, ABC):
             return self.read_out(states.to(self.criterion_weights.dtype), packed)
 
     def trained_names(self) -> set[str]:
-        """Return the names of trainable parameters: adapters and what reads the states, or all."""
+        """Return the names of trainable parameters: adapters, pooling and heads, or all."""
         return {name for name, parameter in self.named_parameters() if parameter.requires_grad}
 
     def trained_state(self) -> dict[str, Tensor]:
@@ -102,8 +102,7 @@ class PooledRewardModel(RewardModel):
         criteria: One reward per criterion.
         pooling: Token states to one vector per candidate; "auto" is "last" for decoders and "matching" for encoders.
         head_hidden_size: Size of the heads' hidden layer; 0 for linear heads.
-        predicts_findings: Add a head for the matched and the wrong weight of the findings, see
-            `radreward.criteria.finding_quality`.
+        predicts_findings: Add a head for the two finding weights, see `radreward.criteria.finding_quality`.
 
     >>> model = PooledRewardModel(Backbone("tiny-llama"), Criteria("one", [{"name": "tone", "description": "Rude."}]))
     >>> from radreward.data.packing import pack
@@ -156,14 +155,14 @@ class PooledRewardModel(RewardModel):
 
 
 class EvidenceRewardModel(RewardModel):
-    """Adds up the evidence of errors over the tokens of both reports; the sums are the outputs, without a head.
+    """Sums the evidence of errors over the tokens of both reports; the sums are the outputs, without a head.
 
     reward_j = -weight_j · Σ evidence of criterion j over the tokens of candidate and reference.
 
     Args:
         backbone: The pretrained model.
         criteria: One reward and one kind of evidence per criterion.
-        predicts_findings: Add two kinds of evidence: the matched and the wrong weight of the findings.
+        predicts_findings: Add two kinds of evidence: the matched and the wrong weight.
     """
 
     def __init__(self, backbone: Backbone, criteria: Criteria, predicts_findings: bool = False) -> None:
@@ -195,7 +194,7 @@ class EvidenceRewardModel(RewardModel):
         return RewardOutput(totals[:, :size] * -self.criterion_weights, finding_weights, evidence)
 
     def _sum(self, values: Tensor) -> Tensor:
-        """Return the (C, K) sums of the (C, S, K) evidence of one side; the wrong weight counts where errors show."""
+        """Return the (C, K) sums of the (C, S, K) evidence of one side; see `concentrated` for the wrong weight."""
         if not self.predicts_findings:
             return values.sum(1)
         wrong = concentrated(values[..., -1], values[..., : len(self.criteria)].sum(-1))
@@ -230,13 +229,8 @@ class PackingError(InputError):
 def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> None:
     """Compare the rewards of a packed batch with those of the same candidates in separate rows.
 
-    Args:
-        model: Any model.
-        packed: A batch; a few rows suffice.
-        tolerance: Maximum difference due to rounding, relative to the largest reward.
-
     Raises:
-        PackingError: If they differ by more.
+        PackingError: If the largest difference exceeds `tolerance` times the largest reward.
     """
     with torch.no_grad():
         rewards, row_rewards = model(packed).rewards, model(to_rows(packed)).rewards

@@ -27,7 +27,7 @@ class SamplingParams:
     top_p: float = 1.0
     """Nucleus sampling: sample from the most likely tokens with this total probability."""
     seed: int = 0
-    """Samples depend on it and on the indices of prompt and completion only, not on the batches."""
+    """Samples depend only on the seed and the indices of prompt and completion, not on the batches."""
     stop: tuple[str, ...] = ()
     """Texts after which a completion ends; they are part of it."""
 

@@ -71,11 +71,11 @@ class TextEncoder:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], truncate: bool = True) -> dict[str, TokenEmbeddings]:
-        """Return the embeddings of each distinct text, on the CPU; a text above the limit is truncated or left out.
+        """Return the embeddings of each distinct text, on the CPU.
 
         Args:
             texts: Texts in any order.
-            truncate: False leaves out texts above the limit, which then take no time.
+            truncate: Truncate texts above the limit; False leaves them out.
         """
         texts = list(dict.fromkeys(texts))
         if not texts:

@@ -130,9 +130,8 @@ class TransformersEngine(RolloutEngine):
     def _step(self, state: _DecodingState) -> Tensor:
         """Read the last tokens and return the (B, V) logits of the next."""
         state.key_positions = torch.cat([state.key_positions, state.next_positions.unsqueeze(1)], 1)
-        inputs = decoding_inputs(
-            state.last_tokens, state.next_positions, state.key_positions, self.config, _model_dtype(self.model)
-        )
+        dtype = next(parameter.dtype for parameter in self.model.parameters() if parameter.is_floating_point())
+        inputs = decoding_inputs(state.last_tokens, state.next_positions, state.key_positions, self.config, dtype)
         logits: Tensor = self.model(**inputs, past_key_values=state.cache, use_cache=True).logits[:, -1]
         state.next_positions = state.next_positions + 1
         return logits
@@ -227,10 +226,6 @@ def _eos_token_ids(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> froz
     eos: Any = getattr(config, "eos_token_id", None)
     ids = eos if isinstance(eos, list) else [eos]
     return frozenset(token for token in (*ids, tokenizer.eos_token_id) if token is not None)
-
-
-def _model_dtype(model: nn.Module) -> torch.dtype:
-    return next(parameter.dtype for parameter in model.parameters() if parameter.is_floating_point())
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from radreward.criteria import Criteria, finding_quality
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
 from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
-from radreward.models.calibration import calibrate_findings, calibrated_quality
+from radreward.models.calibration import calibrate_finding_weights, calibrated_quality
 from radreward.modules.exporter import MetricTable
 from radreward.modules.predictions import PredictedCounts, ScoredCandidates
-from radreward.types import FindingBatch
+from radreward.types import FindingWeightsBatch
 
 METRIC_TITLES = {
     "tau_b": "τ-b",
@@ -29,7 +29,7 @@ METRIC_TITLES = {
     "count_mae": "MAE",
 }
 """Kendall's τ-b and its maximum, `error_auc`, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of
-rounded counts, mean absolute error of counts, share of exact rounded counts (ER²Score, Table 3)."""
+rounded counts, mean absolute error of counts."""
 
 
 def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> MetricTable:
@@ -91,11 +91,9 @@ def errors_by_row(criteria: Criteria, errors: Tensor) -> dict[str, Tensor]:
 
 
 def undefined_auc_notes(agreement: MetricTable, wrong: Mapping[str, Tensor]) -> list[str]:
-    """Return one line per row with an undefined AUC, with the reason.
+    """Return one line per row of `agreement` with an undefined AUC, with the reason.
 
-    Args:
-        agreement: Metrics.
-        wrong: (n,) bool per row: candidates with an error; rows that `agreement` lacks are ignored.
+    `wrong` has the (n,) bool mask of the candidates with an error per row, and possibly further rows.
     """
     notes = []
     for row, has_error in wrong.items():
@@ -157,7 +155,7 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
 
     Args:
         quality: (n,) predicted.
-        target: (n,) from known weights of findings; unknown rows (NaN) are left out.
+        target: (n,) from known finding weights; unknown rows (NaN) are left out.
         group: (n,) int64 index of the reference.
     """
     is_defined = target.isfinite() & quality.isfinite()
@@ -180,16 +178,16 @@ def cross_fitted_counts(candidates: ScoredCandidates) -> Tensor | None:
     return counts
 
 
-def cross_fitted_quality(findings: FindingBatch, group: Tensor) -> dict[str, float | None] | None:
+def cross_fitted_quality(weights: FindingWeightsBatch, group: Tensor) -> dict[str, float | None] | None:
     """Return `quality_agreement` per half of the references, calibrated on the other half; None if it is undefined."""
     quality = torch.full((len(group),), torch.nan)
     for fold in (0, 1):
         held_out = group % 2 == fold
-        calibration = calibrate_findings(findings.predicted[~held_out], findings.target[~held_out])
+        calibration = calibrate_finding_weights(weights.predicted[~held_out], weights.target[~held_out])
         if calibration is None:
             return None
-        quality[held_out] = calibrated_quality(calibration, findings.predicted[held_out])
-    matched, wrong = findings.target.unbind(1)
+        quality[held_out] = calibrated_quality(calibration, weights.predicted[held_out])
+    matched, wrong = weights.target.unbind(1)
     return quality_agreement(quality, finding_quality(matched, wrong), group)
 
 
@@ -246,13 +244,7 @@ def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor)
 
 
 def render_metric_table(metrics: MetricTable, title: str, row_label: str = "criterion") -> Table:
-    """Return a table for the terminal, the total last.
-
-    Args:
-        metrics: Rows of metrics.
-        title: Title of the table.
-        row_label: Title of the first column.
-    """
+    """Return a table for the terminal, the total last; `row_label` is the title of the first column."""
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )

@@ -80,14 +80,14 @@ class BaseModule(LightningModule, ABC):
         raise InputError(f"--init-from: {type(self).__name__} cannot start from a saved model ({folder}).")
 
     def check_data(self, data: BaseDataModule) -> None:
-        """Check that the data fit the training; called after reading, before anything is written.
+        """Check that the data have what training needs; called after reading, before anything is written.
 
         Raises:
             InputError: If not; names what is missing and the setting that provides it.
         """
 
     def setup(self, stage: str) -> None:
-        """Check the data of a fit that was started without `TrainingRun`."""
+        """Check the data, for a fit that was started without `TrainingRun`."""
         data = getattr(self.trainer, "datamodule", None)
         if stage == "fit" and isinstance(data, BaseDataModule):
             self.check_data(data)
@@ -106,7 +106,7 @@ class BaseModule(LightningModule, ABC):
         """Compare a packed batch with the same sequences in separate rows; no-op for modules without packing.
 
         Raises:
-            InputError: If they differ: the architecture does not see the packing, and training would silently be wrong.
+            InputError: If they differ: the architecture ignores the packing, and training would be silently wrong.
         """
 
     def check_packing_once(self, batch: Any) -> None:
@@ -123,13 +123,8 @@ class BaseModule(LightningModule, ABC):
     def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str]) -> None:
         """Stop all ranks if a value of any rank is not finite.
 
-        Args:
-            values: Values to check.
-            message: Beginning of the error message; step and groups are appended.
-            group_ids: Ids of the groups of the batch.
-
         Raises:
-            FloatingPointError: If a value is not finite.
+            FloatingPointError: If a value is not finite; step and groups are appended to the message.
         """
         bad = ~values.isfinite().all()
         if all_reduce_sum(bad.int()):
@@ -215,12 +210,7 @@ def log_name(key: str, criteria: Criteria) -> str:
 
 
 def require_collator(data: BaseDataModule, collator_class: type[_CollatorT], purpose: str) -> _CollatorT:
-    """Return the collator of a `PairedReportDataModule`.
-
-    Args:
-        data: The data module of a run.
-        collator_class: Expected class of the collator.
-        purpose: What the data are for, such as "a reward model".
+    """Return the collator of a `PairedReportDataModule`; `purpose` in messages is, for example, "a reward model".
 
     Raises:
         InputError: If the data module or its collator is of another class.

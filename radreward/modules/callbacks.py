@@ -25,14 +25,14 @@ from radreward.objectives import DynamicWeighting
 from radreward.types import RewardTrainingBatch, RolloutPromptBatch
 
 _OVERVIEW = "Overview"
-"""Group of the loss and τ-b: capital letters come first in TensorBoard's alphabetical order."""
+"""Group of the loss and τ-b; TensorBoard sorts capital letters first."""
 
 
 class RewardPlots(Callback):
-    """Plots of a `RewardModule`: rewards and margins at every validation, figures of the last one at the end.
+    """Plots of a `RewardModule`: rewards and margins at every validation, figures after training.
 
-    The figures are calibration and τ-b over steps; to draw them takes about as long as a short validation. The history
-    of τ-b is part of a checkpoint, so that the curves of a resumed run are complete.
+    The figures show the calibration of the last validation and τ-b over steps; drawing them takes about as long as a
+    short validation. Checkpoints store the history of τ-b, so that the curves of a resumed run are complete.
 
     Attributes:
         draws_figures: False for distributions and scalars only.

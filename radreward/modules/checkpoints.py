@@ -23,12 +23,12 @@ from radreward.modules.run_folder import RunFolder
 class AtomicCheckpointIO(TorchCheckpointIO):
     """Atomic checkpoint files: complete or absent after a kill, synced to disk.
 
-    (Lightning writes to the folder for temporary files, and copies from there if that is another disk.)
+    (Lightning writes to the folder for temporary files and moves the file, which copies it if the disks differ.)
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None) -> None:
         """Write a checkpoint."""
-        content = io.BytesIO()  # an error of a disk stays an `OSError`
+        content = io.BytesIO()  # so that a disk error remains an `OSError`
         torch.save(checkpoint, content)
         with atomic_file(path) as new:
             new.write_bytes(content.getbuffer())
@@ -68,7 +68,7 @@ class BestCheckpoint(ModelCheckpoint):
 
 
 class LastCheckpoint(ModelCheckpoint):
-    """The training state every few steps; if a validation follows the step, its result is part of the state.
+    """The training state every few steps, including the result of a validation that follows the step.
 
     Lightning saves before that validation. A resumed run would then skip it: the best weights could be missed, and
     early stopping would find no metric.
@@ -77,7 +77,7 @@ class LastCheckpoint(ModelCheckpoint):
     _save_after_validation = False
 
     def on_train_batch_end(self, trainer: Trainer, *args: Any, **kwargs: Any) -> None:
-        """Save, or wait if a validation follows."""
+        """Save, or postpone this until the validation that follows has ended."""
         fit = trainer.fit_loop
         self._save_after_validation = fit._data_fetcher is not None and fit.epoch_loop._should_check_val_fx(
             fit._data_fetcher
@@ -86,7 +86,7 @@ class LastCheckpoint(ModelCheckpoint):
             super().on_train_batch_end(trainer, *args, **kwargs)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save the checkpoint that waited for this validation."""
+        """Save the postponed checkpoint."""
         if self._save_after_validation:
             self._save_after_validation = False
             super().on_train_batch_end(trainer, pl_module, None, None, 0)
@@ -155,7 +155,7 @@ def checkpoint_callbacks(
         "best",
         monitor=monitor,
         mode="max",
-        save_on_train_epoch_end=False,  # but after the validation and before `last`, whose state then includes it
+        save_on_train_epoch_end=False,  # after the validation, and before `last`, whose state then includes it
         enable_version_counter=False,
     )
     last = LastCheckpoint(run.checkpoints, "last", every_n_train_steps=save_interval, enable_version_counter=False)

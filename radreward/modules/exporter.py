@@ -78,7 +78,7 @@ class Exporter(ABC, Generic[_ModuleT, _ResultsT]):
     def export(self, module: _ModuleT, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Measure the best checkpoint on the validation split and save it with its metrics; called after training.
 
-        Adapters are saved as float16. They are rounded before the measurement, which is thus that of the saved model.
+        Adapters are rounded to float16 before the measurement, so that the metrics are those of the saved model.
 
         Raises:
             InputError: If the weights are sharded over several devices.

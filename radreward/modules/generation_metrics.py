@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -48,8 +49,6 @@ class TextSimilarity:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self._encoder: TextEncoder | None = None
-        self._load_attempted = False
         self._has_lexical = all(find_spec(name) for name in ("sacrebleu", "rouge_score"))
         if not self._has_lexical:
             logger.warning("BLEU and ROUGE-L of answers are skipped: they need the extra `lexical`.")
@@ -61,36 +60,28 @@ class TextSimilarity:
         if self._has_lexical:
             columns["bleu_4"] = torch.tensor(bleu(references, answers))
             columns["rouge_l"] = torch.tensor(rouge(references, answers))
-        if with_bertscore and (encoder := self._load_encoder()):
-            states = encoder.encode([*references, *answers])
+        if with_bertscore and self._encoder:
+            states = self._encoder.encode([*references, *answers])
             pairs = [(states[reference], states[answer]) for reference, answer in zip(references, answers, strict=True)]
             columns["bertscore"] = torch.tensor([bertscore(*pair) for pair in pairs])
             truncated = [reference.truncated or answer.truncated for reference, answer in pairs]
             columns["bertscore_truncated"] = torch.tensor(truncated).float()
         return columns
 
-    def _load_encoder(self) -> TextEncoder | None:
-        """Return the encoder, loaded on first use; None, with one warning, if it is not installed."""
-        if self._encoder is None and not self._load_attempted:
-            self._load_attempted = True
-            try:
-                self._encoder = TextEncoder(device=self.device)
-            except InputError as error:
-                logger.warning("BERTScore of answers is skipped. %s", error)
-        return self._encoder
+    @cached_property
+    def _encoder(self) -> TextEncoder | None:
+        """None, with a warning, if it is not installed."""
+        try:
+            return TextEncoder(device=self.device)
+        except InputError as error:
+            logger.warning("BERTScore of answers is skipped. %s", error)
+            return None
 
 
 def compare_generations(
     encoder: ChatPromptEncoder, batch: SFTBatch, completions: Sequence[Completion], similarity: Mapping[str, Tensor]
 ) -> GenerationBatch:
-    """Return generated answers with their target counts and statistics.
-
-    Args:
-        encoder: Prompt encoder with the template and N criteria.
-        batch: C prompts with written answers.
-        completions: C generated answers.
-        similarity: Result of `TextSimilarity` for the C answers.
-    """
+    """Return C generated answers, compared with the written ones; `similarity` is the result of `TextSimilarity`."""
     template, criteria = encoder.template, encoder.criteria
     parsed = [template.parse(completion.text, criteria) for completion in completions]
     counts = [[torch.nan if value is None else value for value in answer.values] for answer in parsed]

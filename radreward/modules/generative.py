@@ -134,11 +134,7 @@ class GenerativeModule(BaseModule, ABC):
             own[name].copy_(value)
 
     def log_loss(self, loss: Tensor, ids: Sequence[str]) -> Tensor:
-        """Log the mean of the ranks' losses as train/loss, and return the loss of this rank.
-
-        Args:
-            loss: () loss of this rank, see `mean_over_ranks`.
-            ids: Ids of the groups of the batch.
+        """Log the mean of the ranks' () losses, see `mean_over_ranks`, as train/loss; return the loss of this rank.
 
         Raises:
             FloatingPointError: If the loss of any rank is not finite; names the groups.

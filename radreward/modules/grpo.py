@@ -96,7 +96,7 @@ class GRPOModule(GenerativeModule):
         return [RolloutPlots(), ConstantRewardWarning()]
 
     def load_initial_weights(self, folder: Path) -> None:
-        """Load the weights of a saved generative evaluator, which are the reference policy too."""
+        """Load the weights of a saved generative evaluator, also into the reference policy."""
         super().load_initial_weights(folder)
         if self.reference is not None:
             self.reference.copy_from(self.model)
@@ -142,7 +142,7 @@ class GRPOModule(GenerativeModule):
         optimizer: Optimizer | Any,
         optimizer_closure: Callable[[], Any] | None = None,
     ) -> None:
-        """Take all updates on a batch of rollouts as one step, so that no checkpoint falls between them."""
+        """Take all updates on a batch of rollouts as one step, so that no checkpoint is saved between them."""
         for _ in range(self.rollouts.num_iterations):
             super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
 
@@ -216,7 +216,7 @@ class GRPOModule(GenerativeModule):
             self.log("train/truncated", float(self.num_truncated), batch_size=size)
 
     def validation_step(self, batch: RolloutPromptBatch, batch_idx: int) -> None:
-        """Collect the prompts; all are decoded together, faster than single batches."""
+        """Collect the prompts; decoding all of them together is faster than batch by batch."""
         self.val_batches.append(batch)
 
     def on_validation_epoch_end(self) -> None:

@@ -21,7 +21,7 @@ from radreward.modules.optimizer import AdamWConfig
 class LanguageModelModule(GenerativeModule):
     """Trains a causal language model on plain reports by cross-entropy on all tokens (GREEN, section 3.1.2).
 
-    The result is an evaluator that was never taught to answer: `SFTModule` starts from it.
+    The result cannot answer prompts yet; `SFTModule` starts from it.
 
     Args:
         backbone: Causal language model.

@@ -19,13 +19,9 @@ def log_scalars(trainer: Trainer, values: Mapping[str, float | None], step: int)
 
 
 def log_figure(trainer: Trainer, name: str, figure: Figure, step: int) -> None:
-    """Log a figure: as an image of TensorBoard, W&B or MLflow, and beside a CSV file as `<name>/<step>.png`.
+    """Log a figure: as an image of TensorBoard, W&B or MLflow, or beside a CSV file as `<name>/<step>.png`.
 
-    Args:
-        trainer: Trainer with the loggers; others than these get scalars only.
-        name: Name with slashes.
-        figure: The figure.
-        step: Global step.
+    Other loggers get scalars only.
     """
     for logger in _loggers(trainer):
         if isinstance(logger, TensorBoardLogger):

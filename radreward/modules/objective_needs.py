@@ -7,9 +7,13 @@ from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.errors import InputError
 from radreward.models.reward_model import ArchitectureName
 from radreward.objectives import Objective, SumObjective
+from radreward.types import OptionalPart
 
-DATA_FIELDS = {"findings": "the weights `matched` and `wrong`", "located_errors": "`located_errors`"}
-"""Optional parts of a `RewardBatch`, and the fields of a candidate from which their targets come."""
+DATA_FIELDS: dict[str, str] = {
+    OptionalPart.FINDING_WEIGHTS: "the weights `matched` and `wrong`",
+    OptionalPart.LOCATED_ERRORS: "`located_errors`",
+}
+"""Fields of a file of groups that provide the targets of each part."""
 
 
 def check_provided_by_model(objective: Objective, architecture: ArchitectureName) -> None:
@@ -22,7 +26,7 @@ def check_provided_by_model(objective: Objective, architecture: ArchitectureName
         name = _needing(objective, part)
         if part not in DATA_FIELDS:
             raise ValueError(f"{name}: Expected `needs` to be among {', '.join(DATA_FIELDS)} but got {part!r}.")
-        if part == "located_errors" and architecture != "evidence":
+        if part == OptionalPart.LOCATED_ERRORS and architecture != "evidence":
             raise ValueError(
                 f"{name} needs evidence per token: Expected `architecture` to be evidence but got {architecture!r}."
             )

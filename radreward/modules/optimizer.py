@@ -52,12 +52,9 @@ class AdamWConfig:
     def build(
         self, module: nn.Module, new_modules: Sequence[nn.Module], total_steps: int
     ) -> OptimizerLRSchedulerConfig:
-        """Return the optimizer and the schedule, stepped every batch.
+        """Return the optimizer of a module's trainable parameters and the schedule, stepped every batch.
 
-        Args:
-            module: Its trainable parameters are optimized, in up to four groups: new or pretrained, decayed or not.
-            new_modules: Randomly initialized parts of `module`, which learn at `head_lr`.
-            total_steps: Number of optimizer steps of the run.
+        There are up to four groups: parameters of `new_modules`, which learn at `head_lr`, or others; decayed or not.
         """
         new = {id(parameter) for part in new_modules for parameter in part.parameters()}
         groups: dict[tuple[float, float], list[Tensor]] = {}

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.io.atomic import atomic_file
-from radreward.types import FindingBatch
+from radreward.types import FindingWeightsBatch
 
 
 class ScoredCandidates(NamedTuple):
@@ -25,8 +25,8 @@ class ScoredCandidates(NamedTuple):
     """(n, N) target error counts."""
     group: Tensor
     """(n,) int64: index of the reference."""
-    findings: FindingBatch | None = None
-    """Weights of the findings; None if the model predicts none."""
+    finding_weights: FindingWeightsBatch | None = None
+    """None if the model does not predict them."""
 
 
 class PredictedCounts(NamedTuple):
@@ -68,13 +68,8 @@ class PredictedCounts(NamedTuple):
 def write_predictions(path: Path, criteria: Criteria, candidates: ScoredCandidates, group_ids: Sequence[str]) -> None:
     """Write every validation candidate to Parquet, for pairwise comparison of runs on the same data.
 
-    Columns: `group` (id), `candidate` (position in its group, from 0), and `reward/TAG` and `errors/TAG` per criterion.
-
-    Args:
-        path: The file.
-        criteria: N criteria.
-        candidates: n candidates.
-        group_ids: Id of each group index.
+    Columns: `group` (its entry in `group_ids`), `candidate` (position in its group, from 0), and `reward/TAG` and
+    `errors/TAG` per criterion.
     """
     group = candidates.group.tolist()
     first_row: dict[int, int] = {}

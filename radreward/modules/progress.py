@@ -32,12 +32,9 @@ class ProgressBar(RichProgressBar):
 
 
 def track_progress(trainer: Trainer, description: str, interval: float = 60.0) -> Callable[[Iterable[T]], Iterator[T]]:
-    """Return an iterator wrapper that reports progress in the style of the trainer: bar, lines of text, or nothing.
+    """Return an iterator wrapper that reports progress in the style of the trainer's callbacks.
 
-    Args:
-        trainer: Its callbacks decide the style.
-        description: Name of the task.
-        interval: Seconds between lines of text.
+    The style is a bar, lines of text at least `interval` seconds apart, or nothing.
     """
 
     def iterate(values: Iterable[T]) -> Iterator[T]:

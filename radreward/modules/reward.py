@@ -28,8 +28,9 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.reward_export import RewardExporter, RewardPrediction
 from radreward.objectives import MarginRewardEnforcement, Objective
 from radreward.types import (
-    FindingBatch,
+    FindingWeightsBatch,
     LocatedErrorBatch,
+    OptionalPart,
     PackedBatch,
     RewardBatch,
     RewardTargets,
@@ -40,13 +41,13 @@ logger = logging.getLogger(__name__)
 
 
 class RewardModule(BaseModule):
-    """Trains a `RewardModel` (ER²Score, section 3): the loss is that of the objective and nothing else.
+    """Trains a `RewardModel` (ER²Score, section 3) on the loss of an objective.
 
     Args:
         criteria: N criteria, one reward each.
         backbone: Encoder or decoder that reads the reports.
         objective: The loss; defaults to Margin Reward Enforcement. The model predicts what the objective needs.
-        architecture: "pooled" maps one vector per candidate to rewards, as in the paper; "evidence" adds up the
+        architecture: "pooled" maps one vector per candidate to rewards, as in the paper; "evidence" sums the
             evidence of errors over the tokens of both reports, see `EvidenceRewardModel`.
         pooling: From token states to one vector per candidate, see `PooledRewardModel`.
         head_hidden_size: Width of the heads' hidden layer; 0 for linear heads.
@@ -73,7 +74,7 @@ class RewardModule(BaseModule):
         self.backbone = backbone or Backbone()
         self.objective = objective or MarginRewardEnforcement()
         check_provided_by_model(self.objective, architecture)
-        predicts_findings = "findings" in self.objective.needs
+        predicts_findings = OptionalPart.FINDING_WEIGHTS in self.objective.needs
         self.model = build_reward_model(
             self.backbone, criteria, architecture, pooling, head_hidden_size, predicts_findings
         )
@@ -90,7 +91,7 @@ class RewardModule(BaseModule):
         self._plots = RewardPlots()
 
     def forward(self, packed: PackedBatch) -> RewardOutput:
-        """Return rewards, and the weights of the findings and the evidence as far as the model has them."""
+        """Return rewards, and finding weights and evidence if the model computes them."""
         output: RewardOutput = self.model(packed)
         return output
 
@@ -137,7 +138,7 @@ class RewardModule(BaseModule):
             )
 
     def predict_step(self, batch: RewardTrainingBatch, batch_idx: int) -> RewardPrediction:
-        """Return the outputs as in scoring: without autocast, in the precision of the weights."""
+        """Return the outputs, computed as in scoring: without autocast, in the precision of the weights."""
         with torch.autocast(self.device.type, enabled=False):
             return RewardPrediction.from_batch(self(batch.packed), batch)
 
@@ -159,11 +160,11 @@ class RewardModule(BaseModule):
         check_provided_by_data(self.objective, data)
 
     def setup(self, stage: str) -> None:
-        """Check the data, and spare batches the located errors that the objective does not need."""
+        """Check the data, and leave located errors out of batches if the objective does not need them."""
         super().setup(stage)
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, PairedReportDataModule) and isinstance(data.collator, RewardCollator):
-            data.collator.locates_errors = "located_errors" in self.objective.needs
+            data.collator.locates_errors = OptionalPart.LOCATED_ERRORS in self.objective.needs
 
     def check_packing(self, batch: RewardTrainingBatch) -> None:
         """Compare rewards of packed and of separate candidates, see `radreward.models.reward_model.check_packing`."""
@@ -174,7 +175,7 @@ class RewardModule(BaseModule):
         return [self._plots]
 
     def on_fit_start(self) -> None:
-        """Reset what is counted or checked once per fit."""
+        """Reset the number of truncated prompts and request a packing check."""
         super().on_fit_start()
         self.num_truncated = 0
 
@@ -192,11 +193,13 @@ class RewardModule(BaseModule):
 
 def _reward_batch(output: RewardOutput, targets: RewardTargets, criteria: Criteria) -> RewardBatch:
     """Return the objective's input: the outputs of a model and their targets."""
-    findings = located_errors = None
+    finding_weights = located_errors = None
     if output.finding_weights is not None:
-        findings = FindingBatch(output.finding_weights, targets.finding_weights)
+        finding_weights = FindingWeightsBatch(output.finding_weights, targets.finding_weights)
     if output.evidence is not None and targets.located_errors is not None:
         candidate, reference = output.evidence.candidate.values, output.evidence.reference.values
         located_errors = LocatedErrorBatch(candidate, reference, targets.located_errors)
     weights = criteria.weights.to(output.rewards.device)
-    return RewardBatch(output.rewards, targets.rewards, targets.group, targets.pairs, weights, findings, located_errors)
+    return RewardBatch(
+        output.rewards, targets.rewards, targets.group, targets.pairs, weights, finding_weights, located_errors
+    )

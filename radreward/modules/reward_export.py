@@ -19,7 +19,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.models import Calibration, RewardModelArtifact, save_reward_model
 from radreward.models.attention import check_length
-from radreward.models.calibration import calibrate_findings
+from radreward.models.calibration import calibrate_finding_weights
 from radreward.models.reward_model import RewardModel, RewardOutput
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
@@ -34,7 +34,13 @@ from radreward.modules.predictions import ScoredCandidates, write_predictions
 from radreward.modules.run_folder import RunFolder
 from radreward.objectives import Objective
 from radreward.prompts.template import TEMPLATES, template_class
-from radreward.types import FindingBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch, RewardTrainingBatch
+from radreward.types import (
+    FindingWeightsBatch,
+    LocatedErrorBatch,
+    LocatedErrorTargets,
+    RewardBatch,
+    RewardTrainingBatch,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -49,17 +55,15 @@ class RewardPrediction(NamedTuple):
     group: Tensor
     """(C,) index into `group_ids`."""
     group_ids: tuple[str, ...]
-    findings: FindingBatch | None
+    finding_weights: FindingWeightsBatch | None
 
     @classmethod
     def from_batch(cls, output: RewardOutput, batch: RewardTrainingBatch) -> RewardPrediction:
         """Return the outputs of a batch in float32."""
-        targets, findings = batch.targets, None
+        targets, weights = batch.targets, None
         if output.finding_weights is not None:
-            findings = FindingBatch(output.finding_weights.float().cpu(), targets.finding_weights.cpu())
-        return cls(
-            output.rewards.float().cpu(), targets.rewards.float().cpu(), targets.group.cpu(), batch.ids, findings
-        )
+            weights = FindingWeightsBatch(output.finding_weights.float().cpu(), targets.finding_weights.cpu())
+        return cls(output.rewards.float().cpu(), targets.rewards.float().cpu(), targets.group.cpu(), batch.ids, weights)
 
 
 class RewardResults(NamedTuple):
@@ -94,8 +98,8 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         """Return agreement on the validation split; count errors are cross-fitted, see `cross_fitted_counts`."""
         candidates, group_ids = predict_validation(module, trainer, data)
         metrics = dict(reward_agreement(module.criteria, candidates, cross_fitted_counts(candidates)))
-        if candidates.findings is not None:
-            quality = cross_fitted_quality(candidates.findings, candidates.group)
+        if candidates.finding_weights is not None:
+            quality = cross_fitted_quality(candidates.finding_weights, candidates.group)
             if quality is not None:
                 metrics["quality"] = quality
         return RewardResults(metrics, candidates, group_ids)
@@ -112,10 +116,10 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         """Fit the calibrations on the validation split; save model, predictions and metrics."""
         metrics, candidates = results.metrics, results.candidates
         training_info = {**training_info, "validation_tau_b": metrics["total"]["tau_b"]}
-        findings_calibration = None
-        if candidates.findings is not None:
-            findings_calibration = calibrate_findings(*candidates.findings)
-            if findings_calibration is None:
+        finding_weights_calibration = None
+        if candidates.finding_weights is not None:
+            finding_weights_calibration = calibrate_finding_weights(*candidates.finding_weights)
+            if finding_weights_calibration is None:
                 logger.warning(
                     "The validation split has no `matched` and `wrong` weights: this model gives no quality."
                 )
@@ -126,7 +130,7 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
             max_length=encoder.max_length,
             calibration=Calibration.fit(candidates.rewards, candidates.errors),
             training_info=training_info,
-            findings_calibration=findings_calibration,
+            finding_weights_calibration=finding_weights_calibration,
         )
         save_reward_model(artifact, run.model, as_float16)
         write_predictions(run.validation, module.criteria, candidates, results.group_ids)
@@ -151,7 +155,7 @@ def example_batch(weights: Tensor) -> RewardBatch:
         torch.zeros(2, dtype=torch.int64),
         torch.tensor([[0, 1]]),
         weights,
-        FindingBatch(torch.ones(2, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])),
+        FindingWeightsBatch(torch.ones(2, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])),
         LocatedErrorBatch(evidence, evidence, located),
     )
 
@@ -170,9 +174,11 @@ def predict_validation(
         ids += prediction.group_ids
     errors = module.criteria.errors(torch.cat([prediction.targets for prediction in predictions]))
     rewards = torch.cat([prediction.rewards for prediction in predictions])
-    finding_batches = [prediction.findings for prediction in predictions if prediction.findings is not None]
-    findings = FindingBatch(*map(torch.cat, zip(*finding_batches, strict=True))) if finding_batches else None
-    return ScoredCandidates(rewards, errors, torch.cat(groups), findings), ids
+    batches_of_weights = [weights for prediction in predictions if (weights := prediction.finding_weights) is not None]
+    weights = (
+        FindingWeightsBatch(*map(torch.cat, zip(*batches_of_weights, strict=True))) if batches_of_weights else None
+    )
+    return ScoredCandidates(rewards, errors, torch.cat(groups), weights), ids
 
 
 def require_reward_collator(data: BaseDataModule) -> RewardCollator:

@@ -107,7 +107,7 @@ class RunFolder:
             if not resume and self._holds_run():
                 marks = self.versions, self.data
                 for entry in sorted(folder_entries(self.folder), key=lambda entry: entry in marks):
-                    delete_path(entry)  # the marks of a run come last
+                    delete_path(entry)  # last the files that mark a run: a kill leaves a folder that can be replaced
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.versions, collect_versions())
             write_json(self.data, dict(data))
@@ -123,7 +123,7 @@ class RunFolder:
 
 
 def collect_versions() -> dict[str, Any]:
-    """Return versions and code state, on which results depend besides configuration and data."""
+    """Return the versions and the code state that results depend on."""
     packages: dict[str, str | None] = {}
     for name in RECORDED_PACKAGES:
         try:

@@ -28,12 +28,7 @@ def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weigh
     """Define the charts of the CUSTOM SCALARS page, each with several curves; once, at the start of a run.
 
     That page colors curves by run and marks them by criterion: select many runs for its first section, and one run for
-    the others.
-
-    Args:
-        writer: Writer of the run.
-        tags: Tags of the criteria.
-        dynamic_weights: True if the weights of the criteria change during training.
+    the others. `dynamic_weights` adds the weights of the criteria.
     """
     criteria = "|".join((*tags, "total"))
     charts = {
@@ -62,15 +57,7 @@ def add_custom_scalars(writer: SummaryWriter, tags: Sequence[str], dynamic_weigh
 def log_reward_distributions(
     writer: SummaryWriter, tags: Sequence[str], rewards: Tensor, margins: Tensor, step: int
 ) -> None:
-    """Log histograms of rewards and margins per criterion.
-
-    Args:
-        writer: Writer of the run.
-        tags: Tags of the N criteria.
-        rewards: (n, N) of the validation split.
-        margins: (P, N), see `reward_margins`.
-        step: Global step.
-    """
+    """Log histograms of (n, N) rewards and (P, N) margins, see `reward_margins`, per criterion."""
     for tag, reward, margin in zip(tags, rewards.T, margins.T, strict=True):
         writer.add_histogram(f"rewards/{tag}", reward, step)
         if len(defined := margin[~margin.isnan()]):
@@ -115,12 +102,7 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
 
 
 def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
-    """Return curves over steps, each in its own color (on CUSTOM SCALARS, the curves of a run share one).
-
-    Args:
-        curves: Steps and values by name.
-        label: Label of the values.
-    """
+    """Return curves of (step, value) by name, each in its own color (on CUSTOM SCALARS, those of a run share one)."""
     figure = matplotlib.figure.Figure(figsize=_FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
     for number, (name, points) in enumerate(curves.items()):
@@ -133,11 +115,7 @@ def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], labe
 
 
 def format_reports_and_completions(report_pair: tuple[str, str], completions: Sequence[tuple[str, str]]) -> str:
-    """Return titled texts as Markdown code blocks, so that nothing in them is formatted.
-
-    Args:
-        report_pair: Reference and candidate.
-        completions: Title and text of each completion.
+    """Return reference, candidate and (title, text) of completions as Markdown code blocks, without formatting.
 
     >>> format_reports_and_completions(("a", "b"), [("reward 1", "c")]).splitlines()[0]
     '**Reference**'
@@ -151,12 +129,8 @@ def format_reports_and_completions(report_pair: tuple[str, str], completions: Se
 def log_hparams(logger: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
     """Log settings for the HPARAMS page at the start of a run; its metric columns fill as the scalars are logged.
 
-    (`SummaryWriter.add_hparams` would also write scalars, whose values are not known yet, and a separate folder.)
-
-    Args:
-        logger: Logger of the run.
-        settings: Settings by name, nested or not.
-        metrics: Names of the scalars that compare runs.
+    `metrics` are the names of the scalars that compare runs. (`SummaryWriter.add_hparams` would also write scalars,
+    whose values are not known yet, and a separate folder.)
     """
     writer = logger.experiment._get_file_writer()  # as in Lightning's loggers: the public method adds a folder
     build_summaries: Any = hparams  # untyped in torch

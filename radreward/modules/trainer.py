@@ -9,9 +9,9 @@ from lightning.pytorch import Trainer
 class RunTrainer(Trainer):
     """Lightning's trainer; a limit without a decimal point is a number of batches.
 
-    Lightning writes `Optional[Union[int, float]]`, for which Python's cache of types hands out the union with float
-    first if any package wrote that before. A parser that tries types in order then reads 1 as 1.0, all batches. No
-    other package writes the types below.
+    Lightning's type is `Optional[Union[int, float]]`. Python caches such types without regard to order: if a package
+    used `Union[float, int]` before, the parser tries float first and reads 1 as 1.0, all batches. No other package uses
+    the types below.
 
     Args:
         limit_train_batches: Batches of an epoch: `1` is one batch, `1.0` all, `0.5` half of them.

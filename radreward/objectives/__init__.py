@@ -4,7 +4,7 @@ from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGui
 from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective
 from radreward.objectives.bradley_terry import BradleyTerry
 from radreward.objectives.count_regression import CountRegression
-from radreward.objectives.findings import FindingRegression, QualityOrder
+from radreward.objectives.finding_weights import FindingRegression, QualityOrder
 from radreward.objectives.grpo import GRPO, RolloutObjective, Rollouts
 from radreward.objectives.located_errors import LocatedErrors
 from radreward.objectives.margin_reward_enforcement import MarginRewardEnforcement

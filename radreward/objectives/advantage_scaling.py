@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -24,11 +24,6 @@ class AdvantageScaling(nn.Module, ABC):
             completions: Parsed completions.
             accuracy: (B, G) accuracy rewards in [0, 1]; NaN if unavailable.
         """
-
-    if TYPE_CHECKING:
-
-        def __call__(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
-            """Call `forward`."""
 
 
 class NoScaling(AdvantageScaling):

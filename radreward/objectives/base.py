@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,14 +14,13 @@ from radreward.distributed import mean_count_per_rank, world_size
 from radreward.errors import InputError
 from radreward.objectives.functional import ranking_losses
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
-from radreward.types import ObjectiveOutput, RewardBatch
+from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
 
 Reduction = Literal["mean", "sum"]
-T = TypeVar("T")
 
 
 class Objective(nn.Module, ABC):
-    """The loss that a reward model is trained with: the module minimizes it and adds no other term.
+    """Loss of a reward model; the training module minimizes it and adds no other term.
 
     Subclasses implement `forward`, and average their losses with `reduce`.
 
@@ -30,8 +29,8 @@ class Objective(nn.Module, ABC):
         reduction: "mean" or "sum" over the losses of a batch.
 
     Attributes:
-        needs: Optional parts of a `RewardBatch` that the objective requires: "findings", "located_errors". The module
-            builds a model that predicts them.
+        needs: Optional parts of a `RewardBatch` that the objective requires, "finding_weights" or "located_errors"; the
+            module builds a model that predicts them.
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
@@ -54,10 +53,10 @@ class Objective(nn.Module, ABC):
         """
 
     def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
-        """Call `forward`, and let the loss depend on all rewards: distributed training waits for every gradient.
+        """Call `forward`, and add 0 · rewards: distributed training needs a gradient for every parameter.
 
         Raises:
-            InputError: If it does not return an `ObjectiveOutput` with a () loss; names the class.
+            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss; names the class.
         """
         output: Any = super().__call__(batch)
         name = type(self).__name__
@@ -76,7 +75,7 @@ class Objective(nn.Module, ABC):
         """Return the mean or the sum of n losses, (n, ...) to (...); 0 if there are none.
 
         In distributed training, the mean over ranks of the result is the mean (or sum) over the losses of all ranks,
-        although each rank has a different number of losses. Every rank must call this equally often.
+        although ranks have different numbers of losses. Every rank must call this equally often.
 
         Args:
             losses: The losses of this rank.
@@ -87,9 +86,9 @@ class Objective(nn.Module, ABC):
         return (losses / mean_count_per_rank(len(losses) if count is None else count, losses.device)).sum(0)
 
     def update_weighting(self, batch: RewardBatch) -> None:
-        """In training, update the weighting with the pairs that each criterion's rewards order correctly.
+        """In training, update the weighting with the predicted and the actual order of each pair, per criterion.
 
-        A subclass that implements `forward` calls it there once per batch, after the weights were used.
+        Subclasses that implement `forward` call this once per batch, after they used the weights.
         """
         if self.training:
             accepted, rejected, margin = gather_pairs(batch)
@@ -101,15 +100,16 @@ class Objective(nn.Module, ABC):
         return {f"{name}/{j}": value for j, value in enumerate(reduced)} | {name: self.weighting(reduced)}
 
 
-def require_part(part: T | None, name: str, objective: Objective) -> T:
+def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -> Any:
     """Return an optional part of a batch.
 
     Raises:
         InputError: If it is None; names the objective and the part.
     """
-    if part is None:
-        raise InputError(f"{type(objective).__name__}: Expected a batch with `{name}` but it has none.")
-    return part
+    value = getattr(batch, part)
+    if value is None:
+        raise InputError(f"{type(objective).__name__}: Expected a batch with `{part}` but it has none.")
+    return value
 
 
 class PairObjective(Objective):
@@ -158,8 +158,8 @@ class PairObjective(Objective):
 class CriterionAndTotalObjective(Objective):
     """An objective with one term per criterion and one for their total: L = L_ind + λ·L_tot.
 
-    Subclasses implement `loss_terms`. Logged: the terms that add up to the loss, `individual` and `total`, the latter
-    with its factor λ, and `individual/j` per criterion.
+    Subclasses implement `loss_terms`. Logged: L_ind as `individual`, λ·L_tot as `total`, which add up to the loss, and
+    `individual/j` per criterion.
 
     Args:
         lambda_: Weight of the total term (λ).

@@ -15,7 +15,7 @@ from radreward.types import ObjectiveOutput, RewardBatch
 
 
 class CountRegression(Objective):
-    """Regression of error counts on rewards, which determines the level of the rewards and not only differences.
+    """Regression of error counts on rewards, which determines the rewards themselves and not only their differences.
 
     With w_j the batch's `weights`, errors_j = -target_j / w_j and the prediction is x_j = -reward_j / w_j
     (-reward_j for a criterion of weight 0, which has no errors):

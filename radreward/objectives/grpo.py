@@ -40,8 +40,8 @@ class Rollouts(NamedTuple):
 class RolloutObjective(nn.Module, ABC):
     """A loss on a policy's own completions.
 
-    The training module calls `compute_advantages` once per rollout batch and the objective itself at every update on
-    it, and minimizes its loss.
+    The training module calls `compute_advantages` once per rollout batch, and minimizes the objective's loss in each
+    update on this batch.
     """
 
     @abstractmethod
@@ -77,8 +77,7 @@ class GRPO(RolloutObjective):
     Args:
         accuracy_reward: Reward per criterion, also passed to `scaling`; defaults to `GaussianAccuracy` with σ = 0.5.
         rewards: Further rewards; defaults to `FormatReward` and `ReasoningReward`.
-        weighting: Weights of the criteria in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW),
-            which is updated with `_error_presence`.
+        weighting: Weights of the criteria in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW).
         scaling: Scaling of advantages; `MajorityGuidedScaling` for majority-guided advantage scaling (MGAS).
         clip_epsilon: Clipping range of the probability ratio (ε).
         kl_coef: Weight of the KL divergence from the reference policy (β); 0 skips that policy.
@@ -218,23 +217,7 @@ class GRPO(RolloutObjective):
 
 
 def _error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
-    """Return stated and actual presence of errors per criterion, (B·G, N) bool each, for a weighting.
-
-    An unparsable error count is treated as no error.
-
-    >>> one = torch.ones(1, 1, 2)
-    >>> completions = ParsedCompletions(
-    ...     error_counts=one * 0.6,
-    ...     target=one[0] * 0,
-    ...     well_formed=one[..., 0],
-    ...     mentioned=one,
-    ...     texts=(("",),),
-    ...     report_pairs=(("", ""),),
-    ... )
-    >>> predicted, actual = _error_presence(completions)
-    >>> predicted.tolist(), actual.tolist()
-    ([[True, True]], [[False, False]])
-    """
+    """Return stated and actual presence of errors per criterion, (B·G, N) bool each; an unparsable count is none."""
     predicted = policy.round_half_up(completions.error_counts) > 0
     actual = (policy.round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
     return predicted.flatten(0, 1), actual.flatten(0, 1)

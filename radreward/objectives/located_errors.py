@@ -1,10 +1,10 @@
-"""Objective on located errors: regression of the evidence of each statement."""
+"""Objective on located errors."""
 
 from __future__ import annotations
 
 from radreward.objectives.base import Objective, Reduction, require_part
 from radreward.objectives.functional import regression_losses
-from radreward.types import ObjectiveOutput, RewardBatch
+from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
 
 
 class LocatedErrors(Objective):
@@ -18,14 +18,14 @@ class LocatedErrors(Objective):
         reduction: "mean" or "sum" over candidates.
     """
 
-    needs = frozenset({"located_errors"})
+    needs = frozenset({OptionalPart.LOCATED_ERRORS})
 
     def __init__(self, reduction: Reduction = "mean") -> None:
         super().__init__(reduction=reduction)
 
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """Return the reduced loss of the candidates with located errors; 0 if there are none."""
-        located = require_part(batch.located_errors, "located_errors", self)
+        located = require_part(batch, OptionalPart.LOCATED_ERRORS, self)
         num_candidates = (located.targets.candidate >= 0).any(1).sum()
         loss = self.reduce(regression_losses.located_error_regression(*located), num_candidates)
         return ObjectiveOutput(loss, {})

@@ -22,7 +22,7 @@ class MarginRewardEnforcement(CriterionAndTotalObjective):
     - L_tot = ReLU(-Σ_j d_j + Σ_j m_j);
     - L = L_ind + λ·L_tot.
 
-    The loss depends on differences only, so rewards are determined up to an offset per criterion. Logged: L_ind as
+    The loss depends on differences only, so it determines rewards up to an offset per criterion. Logged: L_ind as
     `individual`, λ·L_tot as `total`, and `individual/j` per criterion.
 
     Args:

@@ -114,8 +114,8 @@ class DynamicWeighting(CriterionWeighting):
     Δ_j = mean F1 - F1_j and w_j = 1 + exp(α Δ_j) / Σ_k exp(α Δ_k). A criterion without predicted or actual positives
     has no F1: its Δ is 0, and the mean is over the other criteria. Weights are equal until the first F1.
 
-    Counts are summed over ranks at every update, so that all ranks hold the same state and the checkpoint of one rank
-    is complete; all ranks must update equally often.
+    Counts are summed over ranks at every update, so that all ranks hold the same state and one rank's checkpoint is
+    complete; all ranks must update equally often.
 
     Args:
         update_interval: Number of updates between two computations of the weights (M).

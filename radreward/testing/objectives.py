@@ -11,7 +11,7 @@ from torch import Tensor
 from radreward.criteria.pairs import make_pairs
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
-from radreward.types import FindingBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch
+from radreward.types import FindingWeightsBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch
 
 _STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
 """Statement of each of five tokens of a report; the last token is padding."""
@@ -60,8 +60,8 @@ def make_reward_batch(
         LocatedErrorTargets(statements[:size], statements[size:], amounts),
     )
     weights = torch.ones(num_criteria, dtype=dtype)
-    findings = FindingBatch(positive(size, 2), positive(size, 2))
-    return RewardBatch(rewards, targets, group, pairs, weights, findings, located_errors)
+    finding_weights = FindingWeightsBatch(positive(size, 2), positive(size, 2))
+    return RewardBatch(rewards, targets, group, pairs, weights, finding_weights, located_errors)
 
 
 class ObjectiveConformance(ABC):
@@ -292,29 +292,29 @@ def _pair_accuracy(batch: RewardBatch) -> float:
     return float((total[batch.pairs[:, 0]] > total[batch.pairs[:, 1]]).double().mean())
 
 
-def _optional_parts(batch: RewardBatch) -> tuple[FindingBatch, LocatedErrorBatch]:
-    if batch.findings is None or batch.located_errors is None:
-        raise ValueError("Expected a batch with findings and located errors but got one without.")
-    return batch.findings, batch.located_errors
+def _optional_parts(batch: RewardBatch) -> tuple[FindingWeightsBatch, LocatedErrorBatch]:
+    if batch.finding_weights is None or batch.located_errors is None:
+        raise ValueError("Expected a batch with finding weights and located errors but got one without.")
+    return batch.finding_weights, batch.located_errors
 
 
 def _outputs(batch: RewardBatch) -> Tensor:
     """Return all outputs of a model in one (C, M) tensor: rewards, finding weights, evidence of both reports."""
-    findings, located = _optional_parts(batch)
+    finding_weights, located = _optional_parts(batch)
     evidence = (located.candidate.flatten(1), located.reference.flatten(1))
-    return torch.cat([batch.rewards, findings.predicted, *evidence], 1)
+    return torch.cat([batch.rewards, finding_weights.predicted, *evidence], 1)
 
 
 def _with_outputs(batch: RewardBatch, outputs: Tensor) -> RewardBatch:
     """Replace the outputs of a batch. Negative evidence becomes 0."""
-    findings, located = _optional_parts(batch)
+    finding_weights, located = _optional_parts(batch)
     sizes = [batch.rewards.shape[1], 2, located.candidate[0:1].numel(), located.reference[0:1].numel()]
     if not len(outputs):
         sizes[2:] = [(outputs.shape[1] - sum(sizes[:2])) // 2] * 2
     rewards, weights, candidate, reference = torch.split(outputs, sizes, 1)
     return batch._replace(
         rewards=rewards,
-        findings=findings._replace(predicted=weights),
+        finding_weights=finding_weights._replace(predicted=weights),
         located_errors=located._replace(
             candidate=candidate.clamp_min(0).reshape(located.candidate.shape),
             reference=reference.clamp_min(0).reshape(located.reference.shape),
@@ -324,7 +324,7 @@ def _with_outputs(batch: RewardBatch, outputs: Tensor) -> RewardBatch:
 
 def _select(batch: RewardBatch, rows: Tensor) -> RewardBatch:
     """Select candidates of a batch. The result has no pairs."""
-    findings, located = _optional_parts(batch)
+    finding_weights, located = _optional_parts(batch)
     candidate, reference = located.targets.candidate[rows], located.targets.reference[rows]
     used = torch.unique(torch.cat([candidate.flatten(), reference.flatten()]))
     used = used[used >= 0]
@@ -339,6 +339,6 @@ def _select(batch: RewardBatch, rows: Tensor) -> RewardBatch:
         batch.group[rows],
         batch.pairs[:0],
         batch.weights,
-        FindingBatch(findings.predicted[rows], findings.target[rows]),
+        FindingWeightsBatch(finding_weights.predicted[rows], finding_weights.target[rows]),
         LocatedErrorBatch(located.candidate[rows], located.reference[rows], targets),
     )

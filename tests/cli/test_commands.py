@@ -48,7 +48,7 @@ def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_crite
         in capsys.readouterr().err
     )
     assert main([*command, "--criteria=radcliq"]) == 0
-    known = [(g.reference, c.text, c.errors or {}, c.findings) for g in read_groups(path) for c in g.candidates]
+    known = [(g.reference, c.text, c.errors or {}, c.finding_weights) for g in read_groups(path) for c in g.candidates]
     references, candidates, errors, findings = zip(*known, strict=True)
     scores = radreward.load("ratescore").score(references, candidates)
     found = json.loads(metrics.read_text())["agreement"]

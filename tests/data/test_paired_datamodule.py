@@ -151,10 +151,10 @@ def test_provided_targets_are_those_of_training_candidates(tmp_path: Path) -> No
         return data.provided
 
     bare = group(0)
-    with_findings = group(1)._replace(
-        candidates=(bare.candidates[0]._replace(findings=FindingWeights(1.0, 0.0)), bare[2][1])
+    with_weights = group(1)._replace(
+        candidates=(bare.candidates[0]._replace(finding_weights=FindingWeights(1.0, 0.0)), bare[2][1])
     )
     with_located = group(2)._replace(candidates=(bare.candidates[0]._replace(located_errors=()), bare.candidates[1]))
-    assert provided(bare, with_findings) == frozenset()
-    assert provided(with_findings, bare) == {"findings"}
+    assert provided(bare, with_weights) == frozenset()
+    assert provided(with_weights, bare) == {"finding_weights"}
     assert provided(with_located, bare) == {"located_errors"}

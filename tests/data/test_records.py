@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
 from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
 from radreward.errors import InputError
-from radreward.io.artifacts import file_fingerprint
 from radreward.io.validated_rows import text_field
 from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup
 
@@ -349,19 +348,6 @@ def test_text_field_allow_integer_reads_integers() -> None:
         text_field({"id": 7}, "id")
 
 
-def test_file_fingerprint_depends_on_content(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "x").write_text("1")
-    before = file_fingerprint(tmp_path / "a")
-    assert file_fingerprint(tmp_path / "a") == before
-    (tmp_path / "a" / "x").write_text("2")
-    assert file_fingerprint(tmp_path / "a") != before
-    (tmp_path / "a" / "x").rename(tmp_path / "a" / "y")
-    assert len({before, file_fingerprint(tmp_path / "a"), file_fingerprint(tmp_path / "a" / "y")}) == 3
-    with pytest.raises(InputError, match="none: cannot be read"):
-        file_fingerprint(tmp_path / "none")
-
-
 def test_group_schema_is_the_written_schema(tmp_path: Path) -> None:
     write_groups(tmp_path / "groups.parquet", GROUPS)
     assert pq.read_schema(tmp_path / "groups.parquet").equals(GROUP_SCHEMA)
@@ -375,7 +361,7 @@ def test_read_groups_accepts_flat_rows_with_and_without_weights(tmp_path: Path, 
     ]
     path = write_flat(tmp_path / f"rows{suffix}", rows)
     (group,) = read_groups(path, RadCliQCriteria())
-    assert [entry.findings for entry in group.candidates] == [FindingWeights(0.0, 0.25), None]
+    assert [entry.finding_weights for entry in group.candidates] == [FindingWeights(0.0, 0.25), None]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from radreward.errors import InputError
 from radreward.models import Calibration
-from radreward.models.calibration import calibrate_findings, calibrated_quality
+from radreward.models.calibration import calibrate_finding_weights, calibrated_quality
 
 POINTS = st.lists(st.tuples(st.floats(-50, 50), st.integers(0, 6)), min_size=1, max_size=150)
 
@@ -89,7 +89,7 @@ def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
     target = generator.uniform(0, 2, (60, 2))
     predicted = target + generator.normal(0, 0.3, target.shape)
     target[5] = np.nan
-    calibration = calibrate_findings(torch.tensor(predicted), torch.tensor(target))
+    calibration = calibrate_finding_weights(torch.tensor(predicted), torch.tensor(target))
     assert calibration is not None
     known = np.delete(np.arange(60), 5)
     columns = zip(predicted.T, target.T, strict=True)
@@ -103,7 +103,7 @@ def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
 def test_wrong_weight_is_zero_where_an_error_is_less_likely_than_none(points: list[tuple[float, float]]) -> None:
     outputs, weights = (torch.tensor(column, dtype=torch.float64) for column in zip(*points, strict=True))
     outputs = (outputs * 1e4).round() / 1e4
-    calibration = calibrate_findings(outputs[:, None].expand(-1, 2), weights[:, None].expand(-1, 2))
+    calibration = calibrate_finding_weights(outputs[:, None].expand(-1, 2), weights[:, None].expand(-1, 2))
     assert calibration is not None
     assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))).to_dict() == calibration.to_dict()
     matched, wrong = calibration.predict_counts(-outputs[:, None].expand(-1, 2)).unbind(1)
@@ -114,5 +114,5 @@ def test_wrong_weight_is_zero_where_an_error_is_less_likely_than_none(points: li
     np.testing.assert_allclose(wrong[likely], matched[likely], atol=0.05)
 
 
-def test_calibrate_findings_without_known_weights_gives_none() -> None:
-    assert calibrate_findings(torch.zeros(3, 2), torch.full((3, 2), torch.nan)) is None
+def test_calibrate_finding_weights_without_known_weights_gives_none() -> None:
+    assert calibrate_finding_weights(torch.zeros(3, 2), torch.full((3, 2), torch.nan)) is None

@@ -63,7 +63,7 @@ def test_load_reward_model_restores_equal_rewards(tmp_path: Path, family: str, l
 
 def test_load_reward_model_restores_equal_quality(tmp_path: Path) -> None:
     curves = Calibration([[(-50.0, 2.0), (50.0, 0.0)], [(-50.0, 1.0), (50.0, 0.0)]])
-    saved = replace(_saved(Backbone("tiny-bert"), predicts_findings=True), findings_calibration=curves)
+    saved = replace(_saved(Backbone("tiny-bert"), predicts_findings=True), finding_weights_calibration=curves)
     save_reward_model(saved, tmp_path / "model")
     loaded = load_reward_model(tmp_path / "model")
     with torch.no_grad():
@@ -223,7 +223,9 @@ def test_load_initial_weights_for_another_architecture_loads_the_adapters(
     model = EvidenceRewardModel(Backbone("tiny-bert", lora=LoRA(4)), RadCliQCriteria())
     before = {name: value.clone() for name, value in model.evidence.state_dict().items()}
     load_initial_weights(model, tmp_path / "model")
-    assert "The adapters are loaded; what reads the states starts anew" in caplog.text
+    assert (
+        "Only the weights of the backbone are loaded; the layers on top keep their initial ones, because" in caplog.text
+    )
     assert "architecture is 'evidence', saved 'pooled'" in caplog.text
     assert all(torch.equal(value, before[name]) for name, value in model.evidence.state_dict().items())
     adapters = {name: value for name, value in saved.trained_state().items() if name.startswith("encoder.")}

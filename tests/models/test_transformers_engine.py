@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from radreward.data.tokenizer import byte_tokenizer
 from radreward.models import Backbone, LoRA
-from radreward.models.rollout_engine import Completion, SamplingParams, sample_tokens
+from radreward.models.rollout_engine import Completion, SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
 
 FAMILIES = ("llama", "qwen2", "gemma", "gemma2", "mistral", "phi")
@@ -137,16 +137,3 @@ def test_greedy_prompt_of_one_token_raises() -> None:
 def test_sample_invalid_parameter_raises(settings: SamplingParams, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         engine("llama").sample(prompts(), settings)
-
-
-def test_sample_tokens_fractions_equal_probabilities() -> None:
-    logits = torch.tensor([2.0, 1.0, 0.0, -1.0])
-    uniform = (torch.arange(2000) + 0.5) / 2000
-    tokens, _ = sample_tokens(logits.expand(2000, 4), uniform, 1.0, 1.0)
-    torch.testing.assert_close(tokens.bincount(minlength=4) / 2000, logits.softmax(0), atol=1e-3, rtol=0)
-    nucleus, _ = sample_tokens(
-        logits.expand(2000, 4), uniform, 1.0, 0.7
-    )  # the two most likely tokens have 0.88 together, the first 0.64
-    expected = logits[:2].softmax(0)
-    torch.testing.assert_close(nucleus.bincount(minlength=4)[:2] / 2000, expected, atol=1e-3, rtol=0)
-    assert int(nucleus.max()) == 1

@@ -31,7 +31,7 @@ from radreward.systems.green import GreenTemplate
 from radreward.systems.radreason import RadReasonTemplate, format_radreason, parse_radreason
 from radreward.tuning.runs import read_run
 from radreward.types import Candidate, ParsedCompletions, ReportGroup
-from tests.tiny_run import saved_state
+from tests.tiny_run import KILLER, saved_state
 
 CRITERIA_YAML = {
     "name": "two",
@@ -39,26 +39,9 @@ CRITERIA_YAML = {
 }
 CRITERIA = Criteria(**CRITERIA_YAML)  # type: ignore[arg-type]  # the two fields
 PLAIN = {"class_path": "Backbone", "init_args": {"name": "tiny-llama", "lora": None}}
-KILLER = """
-import os, signal
+LETTER_REWARD = """
 import torch
-from lightning.pytorch import Callback
 from radreward.objectives import RewardFunction
-
-torch.set_num_threads(1)  # as in the resumed process
-
-class Killer(Callback):
-    '''Kills the process at the n-th call of a hook after a number of steps.'''
-
-    def __init__(self, hook: str, step: int, call: int) -> None:
-        self.remaining = call
-
-        def kill(trainer, *_):
-            self.remaining -= trainer.global_step == step
-            if self.remaining == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        setattr(self, hook, kill)
 
 class LetterReward(RewardFunction):
     def forward(self, completions):
@@ -76,7 +59,7 @@ def write_config(folder: Path, **model: Any) -> Path:
                 {"text": f"{reference}{' b' * k}", "errors": {"tone": k, "length": number % 2}} for k in range(2)
             ]
             file.write(json.dumps({"id": str(number), "reference": reference, "candidates": candidates}) + "\n")
-    (folder / "killing.py").write_text(KILLER)
+    (folder / "killing.py").write_text(KILLER + LETTER_REWARD)
     objective = {
         "rewards": [{"class_path": "killing.LetterReward"}],
         "clip_epsilon": 0.001,
@@ -256,7 +239,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
         policy.trainer = training.trainer
         training.trainer.datamodule = training.data  # type: ignore[attr-defined]
         training.data.setup("fit")
-        policy.log = policy.log_dict = lambda *_, **__: None
+        policy.logged = {}
+        policy.log = lambda *_, **__: None
+        policy.log_dict = lambda values, **_: policy.logged.update(values)
         if texts is not None:
             policy.engine = CannedRolloutEngine(texts)
         policy.on_fit_start()
@@ -338,8 +323,7 @@ MALFORMED = [
 
 def test_malformed_completions_are_counted_by_kind(module: Callable[..., Any]) -> None:
     policy, batch = module()
-    logged: dict[str, Any] = {}
-    policy.log_dict = lambda values, **_: logged.update(values)
+    logged = policy.logged
     for text, kind in MALFORMED:
         assert format_error_kind(parse_radreason(text, CRITERIA)) == kind
         policy.engine, policy.rollout_batch = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
@@ -350,8 +334,7 @@ def test_malformed_completions_are_counted_by_kind(module: Callable[..., Any]) -
 
 def test_unfinished_completions_are_counted(module: Callable[..., Any]) -> None:
     policy, batch = module()
-    logged: dict[str, Any] = {}
-    policy.log_dict = lambda values, **_: logged.update(values)
+    logged = policy.logged
     policy.engine = CannedRolloutEngine(["and so on " * 9], "length")
     assert policy.training_step(batch, 0).isfinite()
     assert float(logged["train/completions/unfinished"]) == 1
@@ -362,8 +345,7 @@ def test_malformed_green_completions_are_counted_by_kind(module: Callable[..., A
     policy, batch = module(
         "data.collator.template=radreward.systems.green.GreenTemplate", "data.collator.max_length=1800"
     )
-    logged: dict[str, Any] = {}
-    policy.log_dict = lambda values, **_: logged.update(values)
+    logged = policy.logged
     good = GreenTemplate().render_answer(ErrorAnalysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)
     for text, kind in (
         ("", "empty"),
@@ -382,8 +364,7 @@ def test_malformed_green_completions_are_counted_by_kind(module: Callable[..., A
 
 def test_groups_with_equal_rewards_have_no_gradient(module: Callable[..., Any]) -> None:
     policy, batch = module("model.objective.kl_coef=0", texts=["lamp"])
-    logged: dict[str, Any] = {}
-    policy.log_dict = lambda values, **_: logged.update(values)
+    logged = policy.logged
     assert not any(value.any() for value in gradients(policy, policy.training_step(batch, 0)).values())
     assert logged["train/groups/without_gradient"] == 1
 
@@ -458,8 +439,7 @@ def test_reference_policy_is_the_policy_at_the_start_of_the_stage(
     GenerativeEvaluator(first.backbone, first.model, encoder).save(tmp_path / "first")
     policy, batch = module(backbone=backbone)
     policy.load_initial_weights(tmp_path / "first")
-    logged: dict[str, Any] = {}
-    policy.log_dict = lambda values, **_: logged.update(values)
+    logged = policy.logged
     loss = policy.training_step(batch, 0)
     assert float(logged["train/kl"]) == 0
     start = policy.rollout_batch.ref_logps

@@ -41,7 +41,7 @@ class NeedsReasons(FindingRegression):
 
 def test_unknown_need_raises(module: Make) -> None:
     with pytest.raises(
-        ValueError, match="NeedsReasons: Expected `needs` to be among findings, located_errors but got 'reasons'"
+        ValueError, match="NeedsReasons: Expected `needs` to be among finding_weights, located_errors but got 'reasons'"
     ):
         module(SumObjective([NeedsReasons(), FindingRegression()]))
 
@@ -63,10 +63,10 @@ def test_model_predicts_only_what_the_objective_needs(
     assert any(name.startswith("finding_head") for name, _ in model.named_parameters()) == predicts_findings
 
 
-def make_data(folder: Path, findings: FindingWeights | None) -> PairedReportDataModule:
+def make_data(folder: Path, weights: FindingWeights | None) -> PairedReportDataModule:
     criteria = RadCliQCriteria()
     none = dict.fromkeys(criteria.tags, 0.0)
-    candidates = (Candidate("Clear.", none, findings=findings), Candidate("Hazy.", {**none, "omission": 1.0}))
+    candidates = (Candidate("Clear.", none, finding_weights=weights), Candidate("Hazy.", {**none, "omission": 1.0}))
     paths = [str(folder / f"{name}.jsonl") for name in ("train", "validation")]
     for path in paths:
         write_groups(path, [ReportGroup("a", "Edema.", candidates)])

@@ -13,6 +13,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.cli import build, main
+from radreward.cli.training import TrainingRun
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.collators.sft import SFTCollator
 from radreward.data.records import write_groups
@@ -27,7 +28,7 @@ from radreward.scorers import load
 from radreward.synthesis import synthesize
 from radreward.tuning.comparison import compare
 from radreward.tuning.runs import read_run
-from tests.tiny_run import saved_state
+from tests.tiny_run import KILLER, saved_state
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "SFTModule" in path.read_text("utf-8")]
@@ -66,17 +67,6 @@ QUICK = (
     "data.collator.analysis_writer=radreward.data.collators.sft.CountsOnlyWriter",
     "data.collator.max_answer_length=60",  # an untrained model never ends its answers
 )
-KILLER = """
-import os, signal
-import torch
-from lightning.pytorch import Callback
-
-torch.set_num_threads(1)  # as in the resumed process
-
-class Killer(Callback):
-    def __init__(self, hook: str, step: int) -> None:
-        setattr(self, hook, lambda trainer, *_: trainer.global_step == step and os.kill(os.getpid(), signal.SIGKILL))
-"""
 
 
 @pytest.fixture
@@ -85,6 +75,14 @@ def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     path = tmp_path / "sft.yaml"
     path.write_text(CONFIG.format(folder=tmp_path, lora=getattr(request, "param", "null")))
     return path
+
+
+def ready(config: Path, *overrides: str) -> tuple[TrainingRun, SFTModule]:
+    """Return a run that has read its data, and its module."""
+    training = build(config, *overrides)
+    training.data.setup("fit")
+    assert isinstance(training.module, SFTModule)
+    return training, training.module
 
 
 @pytest.mark.parametrize("config", ["null", "{r: 2}"], indirect=True, ids=["all weights", "adapters"])
@@ -161,10 +159,7 @@ def test_init_from_loads_saved_weights(config: Path) -> None:
 def test_packed_loss_and_gradients_equal_separate_rows(config: Path) -> None:
     losses, gradients = [], []
     for packing in ("tree", "rows"):
-        training = build(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
-        training.data.setup("fit")
-        module = training.module
-        assert isinstance(module, SFTModule)
+        training, module = ready(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
         batch = next(iter(training.data.train_dataloader()))
         loss = next_token_loss(module.model, batch.packed, batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -176,10 +171,7 @@ def test_packed_loss_and_gradients_equal_separate_rows(config: Path) -> None:
 
 
 def test_loss_is_mean_over_answer_tokens(config: Path) -> None:
-    training = build(config)
-    training.data.setup("fit")
-    module = training.module
-    assert isinstance(module, SFTModule)
+    training, module = ready(config)
     batch = next(iter(training.data.train_dataloader()))
     collator = training.data.collator  # type: ignore[attr-defined]
     logps = []
@@ -194,10 +186,7 @@ def test_loss_is_mean_over_answer_tokens(config: Path) -> None:
 
 
 def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
-    training = build(config)
-    training.data.setup("fit")
-    module = training.module
-    assert isinstance(module, SFTModule)
+    training, module = ready(config)
     collator = require_collator(training.data, SFTCollator, "SFT")
     group = next(synthesize(RadCliQCriteria(), 1, 2, seed=4, granularity="plain"))
     batch = collator.collate([group._replace(candidates=group.candidates[:1])])
@@ -283,7 +272,7 @@ def test_fit_with_incompatible_settings_reports_them(
 def test_validation_compares_green_score_with_written_answer(config: Path) -> None:
     groups = synthesize(RadCliQSignificanceCriteria(), 8, 2, seed=1, granularity="plain")
     write_groups(config.parent / "groups.parquet", groups)
-    training = build(
+    training, _ = ready(
         config,
         "criteria=radcliq-significance",
         "data.collator.template=radreward.systems.green.GreenTemplate",
@@ -291,9 +280,6 @@ def test_validation_compares_green_score_with_written_answer(config: Path) -> No
         "data.collator.max_answer_length=500",
         "data.batch_size=1",
     )
-    training.data.setup("fit")
-    module = training.module
-    assert isinstance(module, SFTModule)
     batch = next(iter(training.data.train_dataloader()))
     collator = require_collator(training.data, SFTCollator, "SFT")
     statistics = collator.template.answer_statistics(batch.answers[0], collator.criteria)

@@ -1,4 +1,4 @@
-"""The objective on located errors against a loop, alone and within a sum."""
+"""The objective on located errors against a loop."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from radreward.objectives import LocatedErrors, SumObjective
+from radreward.objectives import LocatedErrors
 from radreward.types import LocatedErrorBatch, LocatedErrorTargets, RewardBatch
 
 
@@ -64,13 +64,6 @@ def test_located_errors_equal_a_loop_over_tokens_and_statements(seed: int, num_k
     located = random_located_errors(seed, num_kinds)
     assert LocatedErrors()(located_batch(located)).loss.item() == pytest.approx(loss_by_loop(located))
     assert all(not gradient[1].any() for gradient in gradients_of(located))
-
-
-def test_located_errors_within_a_sum_contribute_their_weighted_loss() -> None:
-    located = random_located_errors(0, 4)
-    loss, logs = SumObjective([LocatedErrors()], [0.5])(located_batch(located))
-    assert loss.item() == pytest.approx(0.5 * loss_by_loop(located))
-    assert {name: value.item() for name, value in logs.items()} == {"LocatedErrors/loss": pytest.approx(loss.item())}
 
 
 @pytest.mark.parametrize("num_candidates", [0, 2])

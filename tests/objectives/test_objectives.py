@@ -110,12 +110,6 @@ def test_bradley_terry_matches_loop(batch: RewardBatch, margin: bool) -> None:
     assert objective(batch).loss.item() == pytest.approx(sum(expected) / len(expected))
 
 
-def test_bradley_terry_on_totals_matches_logsigmoid(batch: RewardBatch) -> None:
-    total = batch.rewards.sum(1)
-    expected = -torch.nn.functional.logsigmoid(total[batch.pairs[:, 0]] - total[batch.pairs[:, 1]])
-    torch.testing.assert_close(BradleyTerry(use_criteria=False)(batch).loss, expected.mean())
-
-
 def test_plackett_luce_matches_loop(batch: RewardBatch) -> None:
     def ranking(scores: list[float], targets: list[float]) -> float:
         pairs = list(zip(scores, targets, strict=True))
@@ -178,7 +172,7 @@ def test_sum_adds_weighted_losses_and_logs_each_contribution(batch: RewardBatch)
 
 def test_sum_of_a_sum_needs_and_logs_what_its_parts_do(batch: RewardBatch) -> None:
     objective = SumObjective([SumObjective([BradleyTerry(), FindingRegression()]), LocatedErrors()])
-    assert objective.needs == {"findings", "located_errors"}
+    assert objective.needs == {"finding_weights", "located_errors"}
     assert SumObjective([BradleyTerry()]).needs == frozenset()
     logs = SumObjective([SumObjective([BradleyTerry()], [2.0])], [3.0])(batch).logs
     single = BradleyTerry()(batch).loss.item()
@@ -191,7 +185,7 @@ def test_objective_without_the_part_that_it_needs_raises(objective: Objective, b
     (part,) = objective.needs
     name = type(objective).__name__
     with pytest.raises(InputError, match=f"^{name}: Expected a batch with `{part}` but it has none"):
-        objective(batch._replace(findings=None, located_errors=None))
+        objective(batch._replace(finding_weights=None, located_errors=None))
 
 
 class Unreduced(Objective):

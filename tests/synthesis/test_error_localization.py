@@ -71,7 +71,7 @@ def test_located_errors_are_all_errors_and_all_that_is_wrong(criteria: Criteria,
     for reference, candidate in candidates:
         assert candidate.located_errors is not None
         assert candidate.errors is not None
-        assert candidate.findings is not None
+        assert candidate.finding_weights is not None
         counts: Counter[str] = Counter()
         for entry in candidate.located_errors:
             counts.update(entry.errors)
@@ -79,7 +79,7 @@ def test_located_errors_are_all_errors_and_all_that_is_wrong(criteria: Criteria,
             assert all(statement in text for statement in entry.statements)
         assert counts == {tag: count for tag, count in candidate.errors.items() if count}
         wrong = sum(entry.wrong or 0.0 for entry in candidate.located_errors)
-        assert wrong == pytest.approx(candidate.findings.wrong)
+        assert wrong == pytest.approx(candidate.finding_weights.wrong)
     sides = {entry.side for _, candidate in candidates for entry in candidate.located_errors or ()}
     assert sides == {"candidate", "reference"}
 

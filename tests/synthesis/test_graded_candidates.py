@@ -67,5 +67,5 @@ def test_groups_are_reproducible_and_their_qualities_differ(tmp_path: Path) -> N
     again = list(synthesize(CRITERIA, 30, 4, seed=5, candidates=GradedWriter()))
     assert [group.reference for group in groups] == [group.reference for group in again]
     assert {candidate.system for group in groups for candidate in group.candidates} == {"graded"}
-    numbers = Counter(len({candidate.findings for candidate in group.candidates}) for group in groups)
+    numbers = Counter(len({candidate.finding_weights for candidate in group.candidates}) for group in groups)
     assert sum(count for number, count in numbers.items() if number >= 3) >= 20, numbers

@@ -57,7 +57,7 @@ def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, sha
         for candidate in group.candidates:
             comparison = compare_facts(reference, parse_report(candidate.text).facts)
             counts = to_radcliq_counts(tally_errors(comparison.errors))
-            agree.append(counts == candidate.errors and comparison.weights == pytest.approx(candidate.findings))
+            agree.append(counts == candidate.errors and comparison.weights == pytest.approx(candidate.finding_weights))
     assert sum(agree) >= share * len(agree)
 
 
@@ -76,11 +76,13 @@ def test_synthesize_candidates_lie_in_their_tiers(tmp_path: Path, criteria: Crit
 def test_synthesize_weights_are_consistent_with_errors() -> None:
     for group in synthesize(RadCliQCriteria(), 60, seed=5):
         for candidate in group.candidates:
-            assert candidate.findings is not None
-            assert min(candidate.findings) >= 0.0
+            assert candidate.finding_weights is not None
+            assert min(candidate.finding_weights) >= 0.0
             if not any((candidate.errors or {}).values()):
                 vague = sum(entry.wrong or 0.0 for entry in candidate.located_errors or () if not entry.errors)
-                assert candidate.findings.wrong == pytest.approx(vague)  # a vague name is not counted, but not right
+                assert candidate.finding_weights.wrong == pytest.approx(
+                    vague
+                )  # a vague name is not counted, but not right
 
 
 def test_synthesize_reports_span_zero_to_eight_findings() -> None:

@@ -51,12 +51,7 @@ def candidates_of(groups: Sequence[ReportGroup]) -> Iterator[LabelledCandidate]:
 
 
 def error_tensor(candidate: Candidate, criteria: Criteria, label: str) -> Tensor:
-    """Return the (N,) float32 error counts of a candidate.
-
-    Args:
-        candidate: A candidate with error counts.
-        criteria: The criteria of the counts.
-        label: Name of the candidate in messages.
+    """Return the (N,) float32 error counts of a candidate; `label` names it in messages.
 
     Raises:
         InputError: If it has no counts, or other criteria or values than these allow.

@@ -31,12 +31,12 @@ class RewardCollator(Collator):
         template: Layout of the prompts; the two texts alone by default.
         packing: "tree" encodes instruction and reference once for all candidates, "rows" once per candidate.
         max_length: Maximum number of tokens from the root to a candidate's end.
-        on_too_long: Stop at a longer prompt with an error that names it, or truncate reference and candidate, which is
-            counted in the batch.
+        on_too_long: "error" stops at a longer prompt and names it; "truncate" truncates reference and candidate, and
+            counts the prompt.
 
     Attributes:
-        locates_errors: Add the targets of located errors to a batch. The training module turns it off for objectives
-            that do not need them, because they take most of the time of a batch.
+        locates_errors: Add the targets of located errors to a batch. They take most of its time, so the training module
+            turns this off for objectives that do not need them.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class RewardCollator(Collator):
             num_truncated += truncated
             paths.append(path)
             errors.append(error_tensor(candidate, self.criteria, label))
-            finding_weights.append(candidate.findings or (math.nan, math.nan))
+            finding_weights.append(candidate.finding_weights or (math.nan, math.nan))
             if self.locates_errors:
                 located.append(self._statement_errors(reference, candidate, path, label))
             group_indices.append(index)

@@ -24,8 +24,8 @@ class RolloutCollator(Collator):
         chat_template: Chat layout around the prompt, see `ChatPromptEncoder`.
         max_length: Maximum number of tokens of a prompt.
         max_answer_length: Maximum number of tokens of an answer; generation stops there.
-        on_too_long: Stop at a longer prompt with an error that names it, or truncate reference and candidate, which is
-            counted in the batch.
+        on_too_long: "error" stops at a longer prompt and names it; "truncate" truncates reference and candidate, and
+            counts the prompt.
     """
 
     def __init__(

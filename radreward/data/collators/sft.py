@@ -50,7 +50,7 @@ class SFTBatch(NamedTuple):
         return count_labels(self.labels)
 
     def unpacked(self) -> tuple[PackedBatch, Tensor]:
-        """Return the same candidates in separate sequences, and their labels, to check the packed form against."""
+        """Return the same candidates in separate sequences with their labels, for the packing check."""
         rows = to_rows(self.packed)
         return rows, next_token_labels(rows, [len(prompt[-1]) for prompt in self.prompts])
 

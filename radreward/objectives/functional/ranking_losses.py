@@ -90,10 +90,10 @@ def plackett_luce(scores: Tensor, targets: Tensor, group: Tensor) -> Tensor:
 
 
 def quality_order(predicted: Tensor, target: Tensor, group: Tensor) -> Tensor:
-    """Return the margin losses of the qualities of candidates of one reference: ReLU(d - (q̂_i - q̂_j)).
+    """Return the margin loss of each pair of candidates of one reference: ReLU(d - (q̂_i - q̂_j)).
 
-    d = q_i - q_j > 0 is the true difference of `finding_quality`. Regression alone leaves to chance whether
-    a finding that is partly right is better than one that is missed, where their weights hardly differ.
+    d = q_i - q_j > 0 is the true difference of `finding_quality`. Regression alone does not ensure that a partly
+    correct finding gets a higher quality than a missed one, because their weights hardly differ.
 
     Args:
         predicted: (C, 2) matched and wrong weights.

@@ -1,4 +1,4 @@
-"""Formulas of the regressions of weights of findings, of errors by statement and of error counts."""
+"""Formulas of the regressions of finding weights, errors per statement and error counts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MIN_EVIDENCE = 1e-4
 
 
 def finding_regression(predicted: Tensor, target: Tensor) -> Tensor:
-    """Return the Huber losses (δ = 1) of the known weights of findings.
+    """Return the Huber losses (δ = 1) of the known finding weights.
 
-    Weights differ by less than 1 mostly, where the loss is ½e² and its minimum the expected weight.
+    Most deviations e are below 1, where the loss is ½e², which is minimal at the expected weight.
 
     Args:
         predicted: (C, 2) matched and wrong weights.
@@ -33,10 +33,10 @@ def finding_regression(predicted: Tensor, target: Tensor) -> Tensor:
 
 
 def located_error_regression(candidate: Tensor, reference: Tensor, targets: LocatedErrorTargets) -> Tensor:
-    """Return the Poisson losses of the errors of statements, e - n·log(e + 1e-4), as means over kinds of errors.
+    """Return the Poisson loss of each statement, the mean over kinds of errors of e - n·log(e + 1e-4).
 
-    e is the evidence of the tokens of a statement, n the number of its errors of one kind, or the weight of what is
-    wrong. The gradient does not vanish if the evidence of an error is near 0, as that of a squared deviation does.
+    e is the summed evidence of the tokens of a statement, n the number of its errors of one kind, or its wrong weight.
+    If the evidence of an error is near 0, the gradient does not vanish; that of a squared deviation would.
 
     Args:
         candidate: (C, S, K) evidence of the tokens of the candidates, of the first K kinds of

@@ -73,7 +73,7 @@ class RewardModelScorer(Scorer):
         model = artifact.model
         self.artifact = artifact
         self.criteria = model.criteria
-        self.has_quality = artifact.findings_calibration is not None
+        self.has_quality = artifact.finding_weights_calibration is not None
         self.requires_report = model.backbone.name == EMBEDDED_BACKBONE
         self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
         self._prompt_encoder = PromptEncoder(
@@ -116,7 +116,10 @@ class RewardModelScorer(Scorer):
             model.settings,
             type(artifact.template).__name__,
             artifact.max_length,
-            *(curves.to_dict() if curves else None for curves in (artifact.calibration, artifact.findings_calibration)),
+            *(
+                curves.to_dict() if curves else None
+                for curves in (artifact.calibration, artifact.finding_weights_calibration)
+            ),
             self.precision,
             self.on_too_long,
             {name: value.float() for name, value in artifact.weights_to_save().items()},
@@ -143,13 +146,13 @@ class RewardModelScorer(Scorer):
                 if path:
                     outputs[row], located[row] = output_of[path]
             status += window_status
-        rewards, findings = outputs[:, :-2], outputs[:, -2:]
+        rewards, finding_weights = outputs[:, :-2], outputs[:, -2:]
         if self.uses_context:
             tokenizer = self._prompt_encoder.segment_tokenizer
             for row, (context, evidence) in enumerate(zip(contexts, located, strict=True)):
                 if context != NO_CONTEXT and evidence:
                     reports = {Side.CANDIDATE: candidates[row], Side.REFERENCE: references[row]}
-                    findings[row] = findings_for_patient(reports, evidence, context, len(criteria), tokenizer)
+                    finding_weights[row] = findings_for_patient(reports, evidence, context, len(criteria), tokenizer)
         counts = calibration.predict_counts(rewards) if calibration else None
         return Scores(
             criteria.total(rewards),
@@ -157,7 +160,7 @@ class RewardModelScorer(Scorer):
             counts,
             tuple(status),
             self._locate_errors(references, candidates, located, counts),
-            self.artifact.quality(findings),
+            self.artifact.quality(finding_weights),
         )
 
     def _locate_errors(

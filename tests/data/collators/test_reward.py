@@ -26,7 +26,7 @@ def test_collate_has_targets_and_pairs_within_groups_only() -> None:
 
 def test_collate_has_findings_where_they_are_known() -> None:
     group = _group(0, 1)
-    known = group.candidates[0]._replace(findings=FindingWeights(0.5, 0.25))
+    known = group.candidates[0]._replace(finding_weights=FindingWeights(0.5, 0.25))
     batch = RewardCollator(RadCliQCriteria(), "tiny-bert").collate([group._replace(candidates=(known, *group[2][1:]))])
     assert torch.equal(batch.targets.finding_weights[0], torch.tensor([0.5, 0.25]))
     assert batch.targets.finding_weights[1].isnan().all()

@@ -1,4 +1,4 @@
-"""Objectives on the weights of findings against loops, alone and within a sum."""
+"""Objectives on finding weights against loops."""
 
 import math
 
@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from radreward.objectives import FindingRegression, Objective, QualityOrder, SumObjective
+from radreward.objectives import FindingRegression, Objective, QualityOrder
 from radreward.testing import make_reward_batch
-from radreward.types import FindingBatch, RewardBatch
+from radreward.types import FindingWeightsBatch, RewardBatch
 
 CANDIDATE = st.tuples(*[st.floats(0, 3)] * 2, *[st.floats(-0.5, 3)] * 2, st.integers(0, 2), st.booleans())
 """True and predicted weights, group, and whether the true ones are known."""
@@ -23,13 +23,13 @@ def finding_batch(rows: list[Row]) -> RewardBatch:
     predicted = torch.tensor([[c, d] for _, _, c, d, *_ in rows], dtype=torch.float64)
     group = torch.tensor([row[4] for row in rows], dtype=torch.int64)
     rewards = torch.zeros(len(rows), 1)
-    findings = FindingBatch(predicted.reshape(-1, 2).requires_grad_(), target.reshape(-1, 2))
-    return RewardBatch(rewards, rewards, group, torch.zeros(0, 2).long(), findings=findings)
+    weights = FindingWeightsBatch(predicted.reshape(-1, 2).requires_grad_(), target.reshape(-1, 2))
+    return RewardBatch(rewards, rewards, group, torch.zeros(0, 2).long(), finding_weights=weights)
 
 
 def gradient_of(objective: Objective, batch: RewardBatch) -> Tensor:
-    assert batch.findings is not None
-    (gradient,) = torch.autograd.grad(objective(batch).loss, batch.findings.predicted)
+    assert batch.finding_weights is not None
+    (gradient,) = torch.autograd.grad(objective(batch).loss, batch.finding_weights.predicted)
     return gradient
 
 
@@ -78,15 +78,6 @@ def test_quality_order_equals_a_loop_over_pairs(rows: list[Row]) -> None:
     assert gradient_of(QualityOrder(), batch).isfinite().all()
 
 
-def test_both_objectives_within_a_sum_contribute_their_weighted_losses() -> None:
-    rows: list[Row] = [(1.0, 0.0, 0.5, 0.25, 0, True), (0.5, 1.0, 1.5, 0.0, 0, True), (0, 0, 1, 1, 0, False)]
-    loss, logs = SumObjective([FindingRegression(), QualityOrder()], [2.0, 3.0])(finding_batch(rows))
-    expected = {"FindingRegression/loss": 2 * regression_by_loop(rows), "QualityOrder/loss": 3 * order_by_loop(rows)}
-    assert {name: value.item() for name, value in logs.items()} == pytest.approx(expected)
-    assert loss.item() == pytest.approx(sum(expected.values()))
-    assert min(expected.values()) > 0
-
-
 @pytest.mark.parametrize("objective", [FindingRegression(), QualityOrder()], ids=lambda o: type(o).__name__)
 def test_batch_without_known_weights_has_a_loss_of_0_with_a_gradient(objective: Objective) -> None:
     for batch in (finding_batch([]), finding_batch([(0.0, 0.0, 1.0, 1.0, 0, False)] * 2)):
@@ -96,8 +87,8 @@ def test_batch_without_known_weights_has_a_loss_of_0_with_a_gradient(objective: 
 
 def test_finding_objectives_do_not_depend_on_rewards() -> None:
     batch = make_reward_batch(num_groups=1, num_candidates=2, num_criteria=1)
-    findings = FindingBatch(torch.ones(2, 2).requires_grad_(), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    weights = FindingWeightsBatch(torch.ones(2, 2).requires_grad_(), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
     for objective in (FindingRegression(), QualityOrder()):
-        loss = objective(batch._replace(findings=findings)).loss
+        loss = objective(batch._replace(finding_weights=weights)).loss
         [gradient] = torch.autograd.grad(loss, batch.rewards)
         assert not gradient.any(), "a zero gradient, so that distributed training has one for every parameter"
