@@ -12,10 +12,7 @@ from typing import Any
 def lazy_exports(package: str) -> Callable[[str], Any]:
     """Return a module `__getattr__` that exports the names imported under the package's `if TYPE_CHECKING:`.
 
-    Each name is written once, type checkers see it, and `dir` lists it.
-
-    Args:
-        package: The package's `__name__`.
+    Each name is written once, type checkers see it, and `dir` lists it. `package` is the `__name__` of the module.
 
     >>> lazy_exports("radreward.models")("LoRA").__module__
     'radreward.models.lora'

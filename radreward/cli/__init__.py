@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingRun", "build", "main"]
 
-_load_export = lazy_exports(__name__)
-
-
-def __getattr__(name: str) -> object:
-    """Import `build` on first use, so that `radreward --help` stays fast."""
-    return _load_export(name)
+__getattr__ = lazy_exports(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`radreward convert`: rated pairs from published files, which stay where they are, from groups or from raters."""
+"""`radreward convert`: rated pairs from published files, from groups, or from files of raters."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Layout = Literal[
 def run(*, input: Sequence[Path], from_: Layout, output: Path) -> int:
     """Convert published ratings, groups, or files of raters to the rated pairs that `benchmark` reads.
 
-    The layout sentences keeps the scores of single sentences instead, for `fit-regressor --scores`.
+    The layout `sentences` writes the scores of single sentences instead, for `fit-regressor --scores`.
 
     Args:
-        input: The file or folder as published, or the files of all raters of `rate` or of Label Studio.
+        input: The file or folder as published, or the files of all raters from `rate` or Label Studio.
         from_: Layout of the input.
         output: File to write: JSONL, CSV or Parquet by its name.
     """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from radreward.errors import InputError
 from radreward.io.terminal import print_status
-from radreward.io.yaml_files import read_yaml
+from radreward.io.yaml_files import read_yaml_mapping
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
 
     Args:
         constructing: True if the block only calls constructors with the user's settings, so that a ValueError or
-            TypeError is about these. Never around computation: there, such an error is a mistake of this package.
+            TypeError means a wrong setting. In a computation, it would mean a bug in this package.
 
     Raises:
         InputError: For wrong settings, unusable files, and values that are not finite.
@@ -56,7 +56,7 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
 
 
 def discard_unwritable_output() -> None:
-    """Discard what is left to print if nobody reads it; otherwise Python ends with a second error."""
+    """Discard buffered output if its reader has closed the pipe; otherwise Python prints a second error at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -64,23 +64,16 @@ def discard_unwritable_output() -> None:
 
 
 def warn_overwrite(path: Path) -> None:
-    """Print a line if a run will replace an existing file.
-
-    Args:
-        path: The file.
-    """
+    """Print a line if a run will replace an existing file."""
     if path.exists():
         print_status(f"This run will replace {path}.")
 
 
 def validate_config_files(arguments: Sequence[str]) -> None:
-    """Check that every file after `--config` is a YAML mapping; jsonargparse does not name the file.
-
-    Args:
-        arguments: The command line of `fit`.
+    """Check that every `--config` file of a command line is a YAML mapping; messages of jsonargparse do not name it.
 
     Raises:
-        InputError: If a file is missing, a directory, no YAML, or no mapping; names the file, line and column.
+        InputError: If a file is missing, a directory, not YAML, or not a mapping; names the file, line and column.
     """
     for index, entry in enumerate(arguments):
         name, _, value = entry.partition("=")
@@ -91,14 +84,11 @@ def validate_config_files(arguments: Sequence[str]) -> None:
             raise InputError(f"{path}: Expected a YAML file but got a directory.")
         if not path.is_file():
             raise InputError(f"{path}: Expected a YAML file but there is no such file.{_nearest_file(path)}")
-        settings = read_yaml(path)
-        if not isinstance(settings, dict):
-            got = "an empty file" if settings is None else type(settings).__name__
-            raise InputError(f"{path}: Expected settings as `key: value` but got {got}.")
+        read_yaml_mapping(path)
 
 
 def _nearest_file(path: Path) -> str:
-    """Return a hint at the file of the same folder with the most similar name, or of the nearest existing folder."""
+    """Return a hint at the YAML file with the most similar name below the nearest existing folder."""
     folder = next((parent for parent in path.parents if parent.is_dir()), Path())
     files = {entry.name: entry for entry in sorted(folder.rglob("*.y*ml"))[:1000]}
     near = get_close_matches(path.name, files, n=1)
@@ -106,10 +96,7 @@ def _nearest_file(path: Path) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    r"""Return the message of an error without line breaks; of an error in a worker process, the worker's message.
-
-    Args:
-        error: The error.
+    r"""Return the message of an error in one line; for an error in a worker process, the worker's message.
 
     >>> error_line(ValueError("Caught it in a worker.\nTraceback ...\nradreward.errors.InputError: a.csv: gone"))
     'a.csv: gone'

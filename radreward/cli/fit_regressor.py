@@ -52,7 +52,7 @@ def run(
             `judge-sentences --regressor` applies the regressor to any other judge.
         features: The eight score fractions of the paper, or these with counts of abnormal and urgent findings.
         method: The regressor to save; `best` has the highest agreement on held-out references.
-        search: YAML file of the hyper-parameters to choose from, by regressor; by default two of each.
+        search: YAML file with the hyperparameters to choose from, by regressor; by default two choices per regressor.
         seed: Seed of all sampling; equal seeds give equal results.
     """
     source = scores or data
@@ -90,7 +90,7 @@ def run(
 
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
-    """Write the features of every pair, unless an earlier run did; return the number of failed pairs."""
+    """Write the features of every pair, unless an earlier run wrote them; return the number of failed pairs."""
     from radreward.io.artifacts import file_fingerprint, write_json
     from radreward.io.tables import read_rows
     from radreward.scorers.base import STATUS_OK
@@ -109,7 +109,7 @@ def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer)
 
 
 def _is_judged_from(note: Path, source: Mapping[str, Any]) -> bool:
-    """Return True if the note of an earlier run names this source; a missing or damaged note names none."""
+    """Return True if the note of an earlier run names this source; a missing or damaged note does not."""
     from radreward.io.artifacts import read_json
 
     try:

@@ -1,4 +1,4 @@
-"""Checks of what a command reads, before anything slow starts."""
+"""Checks of options and input files before anything slow starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_input(path: Path) -> None:
     """Read the first rows of a file, so that an unusable file is reported before a model is loaded.
 
     Args:
-        path: A file of rows; folders and `hf:` names are left to their reader.
+        path: A file of rows; a folder or an `hf:` name is not checked here.
 
     Raises:
         InputError: If the file cannot be read.
@@ -25,11 +25,7 @@ def check_input(path: Path) -> None:
 
 
 def check_minimum(minimum: int, /, **options: float | None) -> None:
-    """Check that options are not below a minimum.
-
-    Args:
-        minimum: The minimum.
-        options: Values of the options; None if an option was not given.
+    """Check that options are not below a minimum; the value of an option that was not given is None.
 
     Raises:
         InputError: If a value is too small; names the option.
@@ -40,10 +36,7 @@ def check_minimum(minimum: int, /, **options: float | None) -> None:
 
 
 def check_scorers(names: Sequence[str]) -> None:
-    """Resolve the names of scorers without loading any.
-
-    Args:
-        names: What `--scorers` lists.
+    """Check the names in `--scorers` without loading a scorer.
 
     Raises:
         InputError: If a name is unknown or listed twice.

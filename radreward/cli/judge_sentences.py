@@ -1,4 +1,4 @@
-"""`radreward judge-sentences`: reports judged sentence by sentence, and corrected by what the judge finds."""
+"""`radreward judge-sentences`: judge reports sentence by sentence, and correct them by the judge's findings."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Judging:
         self.failed: list[str] = []
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what the rows depend on beside the input, its columns and the judge."""
+        """Return JSON values that the rows depend on, besides the input, its columns and the judge."""
         return {"regressor": self.regressor and self.regressor.fingerprint()}
 
     def schema(self) -> Schema:

@@ -61,16 +61,11 @@ class JudgeOptions:
         """
         return load_judge(self.judge, _CHAT) if model is None else self._chat_judge(llm, model)
 
-    def print_request_volume(self, llm: LLMOptions, pairs: ReportPairs, refine: bool = False) -> None:
-        """Print how many requests and tokens a chat judge would send.
-
-        Args:
-            llm: Options of the language model.
-            pairs: The pairs to judge.
-            refine: True if the candidates are corrected and judged again.
+    def print_request_volume(self, llm: LLMOptions, pairs: ReportPairs, refine: bool) -> None:
+        """Print how many requests and tokens a chat judge would send; with `refine`, also that corrections follow.
 
         Raises:
-            InputError: If the judge is no language model.
+            InputError: If the judge is not a language model.
         """
         from radreward.llm import DryRunChatModel, estimate_volume
 
@@ -133,13 +128,13 @@ def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
 
 
 class ReportPairs(NamedTuple):
-    """Pairs of reports in the order of their file; an unreadable side is None or the original value."""
+    """Pairs of reports in the order of their file; an invalid report is None or the original value."""
 
     ids: list[Any]
     references: list[Any]
     candidates: list[Any]
     errors: list[str | None]
-    """Per pair: why it cannot be judged, or None."""
+    """Per pair: the reason why it cannot be judged, or None."""
 
     @property
     def valid(self) -> list[int]:
@@ -159,11 +154,7 @@ class ReportPairs(NamedTuple):
 
 
 def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:
-    """Read the pairs of a file as `radreward score` does; those that it rejects have an error.
-
-    Args:
-        path: JSONL, CSV or Parquet.
-        columns: Names of the columns.
+    """Read the pairs of a file as `radreward score` does; a pair that it would reject has an error.
 
     Raises:
         InputError: If the file cannot be read, has no readable row, or lacks a column.
@@ -200,7 +191,7 @@ def resumable_rows(
         source: The input file.
         output: The file that the block writes.
         pairs: The pairs of the input.
-        fingerprint: What the rows depend on beside the input.
+        fingerprint: JSON values that the rows depend on, besides the input.
         compute: Returns one row per pair.
     """
     if judge.uses_chat:

@@ -1,4 +1,4 @@
-"""`radreward list`: the names that options and configuration files take."""
+"""`radreward list`: the names that options and configuration files accept."""
 
 from __future__ import annotations
 

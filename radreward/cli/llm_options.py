@@ -25,12 +25,12 @@ class LLMOptions:
         model: Name of the model; with `--chat local` a folder or a Hub name. Defaults to OPENAI_MODEL.
         base_url: Address of the server. Defaults to OPENAI_BASE_URL.
         temperature: Sampling temperature.
-        max_tokens: Largest number of tokens in an answer.
-        max_tokens_field: Field by which the server limits the length of an answer.
+        max_tokens: Maximum number of tokens in an answer.
+        max_tokens_field: Request field that limits the length of an answer.
         allow_remote: Allow reports to leave this machine for the server.
-        concurrency: Requests in flight at a time, or rows of a batch with `--chat local`.
+        concurrency: Maximum number of simultaneous requests, or rows per batch with `--chat local`.
         timeout: Seconds after which a request fails.
-        budget: Total number of tokens that may be spent; by default unlimited.
+        budget: Maximum number of tokens of all requests and answers; by default unlimited.
         dry_run: Print the number of requests and tokens and send nothing.
     """
 
@@ -47,15 +47,12 @@ class LLMOptions:
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        """Check the settings of the answers, which are used long after the model is loaded."""
+        """Check the settings of the answers early: they are used long after the model is loaded."""
         check_minimum(0, temperature=self.temperature)
         check_minimum(1, max_tokens=self.max_tokens)
 
     def load(self, cache: Path) -> ChatModel:
-        """Return the model, with its responses cached in a file.
-
-        Args:
-            cache: The file of cached responses.
+        """Return the model; its responses are cached in the file `cache`.
 
         Raises:
             InputError: If there is no such model, or a number is out of range.
@@ -84,5 +81,5 @@ class LLMOptions:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print what leaves the machine, without a line of source code."""
+    """Print a warning about data that leave this machine, without a line of source code."""
     print_status(f"radreward: {message}")

@@ -25,8 +25,8 @@ class LLMWriting:
     """Data that a language model writes.
 
     Args:
-        llm_task: Let a language model write, and check every answer: candidates of three quality tiers, candidates
-            with sampled errors (injection), analyses of pairs, or reasons for counts.
+        llm_task: Data that a language model writes; every answer is checked. `tiers`: candidates of three tiers;
+            `injection`: candidates with sampled errors; `analysis`: analyses of pairs; `reasoning`: reasons for counts.
         review_samples: With --llm-task: number of samples on the review sheet, see `evaluate --review-sheet`.
         llm: The language model.
     """

@@ -50,9 +50,7 @@ _AROUND = (
 def option_error(text: str, command: str) -> str:
     r"""Return a message of jsonargparse, or of a constructor that it called, as one line.
 
-    Args:
-        text: The message.
-        command: The command whose options were parsed.
+    The remedy refers to the help of `command`, whose options were parsed.
 
     >>> option_error('Parser key "per_reference":\n  Expected a <class \'int\'>. Got value: x', "synthesize")
     '--per-reference: Expected an int but got x. See `radreward synthesize --help`.'
@@ -67,7 +65,7 @@ def option_error(text: str, command: str) -> str:
 
 
 def _translate(text: str, command: str) -> str:
-    """Return the message, which may contain line breaks of the given value."""
+    """Return the translated message; a value in it may contain line breaks."""
     keys = _KEY.findall(text)
     inner = _KEY.split(text)[-1]  # a class inside a class: the innermost one is wrong
     outer = text.removesuffix(inner)
@@ -95,7 +93,7 @@ def _translate(text: str, command: str) -> str:
         return f"{prefix}{_unknown_setting(path, match['group'] or match['parent'], name, see)}"
     if match := _NO_CLASS.search(inner):
         is_missing = match["module"] is None or f"{match['path']}.".startswith(f"{match['module']}.")
-        if is_missing:  # otherwise the user's file imports a module that is missing
+        if is_missing:  # otherwise the user's own file imports a missing module
             return f"{prefix}{_unknown_class(match, value, outer, inner)}"
     kinds = [kind for kind in _KIND.findall(inner.split("Given value type:")[0]) if "NoneType" not in kind]
     if kinds and value is not None:
@@ -112,7 +110,7 @@ def _option(key: str) -> str:
 
 
 def _unknown_setting(path: str | None, group: str | None, name: str, see: str) -> str:
-    """Return the message for an unknown setting of a class, of a group, or of a configuration."""
+    """Return the message for an unknown setting of a class, a group or a configuration."""
     owner, known = group or "`radreward fit`", list[str]()
     if path:
         found = locate(path)
@@ -129,7 +127,7 @@ def _unknown_setting(path: str | None, group: str | None, name: str, see: str) -
 
 
 def _unknown_class(match: re.Match[str], value: str | None, outer: str, inner: str) -> str:
-    """Return the message for a class that cannot be used, with the file that was searched, or a similar class."""
+    """Return the message for an unusable class; it names the file that was searched, or a similar class."""
     name = match["name"] or match["path"] or value or ""
     if match["path"]:
         return f"Expected the import path of a class but got {name!r}. {_searched(name)}"
@@ -137,7 +135,7 @@ def _unknown_class(match: re.Match[str], value: str | None, outer: str, inner: s
     if base is None:
         return f"Expected the name of a class but got {name!r}. Give its import path."
     by_lowercase = {entry.lower(): entry for entry in sorted(_concrete_subclasses(base))}
-    got = "another class" if name.startswith("{") else repr(name)  # the value is that of a class around it
+    got = "another class" if name.startswith("{") else repr(name)  # a mapping is the surrounding class
     expected = f"Expected the name of {_with_article(base.__name__)} but got {got}."
     if near := get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), by_lowercase, n=1):
         return f"{expected} Did you mean {by_lowercase[near[0]]}?"
@@ -147,7 +145,7 @@ def _unknown_class(match: re.Match[str], value: str | None, outer: str, inner: s
 
 
 def _base_class(outer: str, inner: str) -> type | None:
-    """Return the class that a setting expects: as the message names it, or the type of the constructor's parameter."""
+    """Return the class that a setting expects, from the message or from the type of the constructor's parameter."""
     expected: object = None
     if found := _TYPE.search(inner):
         expected = locate(found[1])
@@ -157,7 +155,7 @@ def _base_class(outer: str, inner: str) -> type | None:
 
 
 def _searched(path: str) -> str:
-    """Return what was looked for under the import path of a user's class."""
+    """Return the file in which the class of an import path was expected, and the problem with it."""
     module, _, name = path.rpartition(".")
     file = f"{module.replace('.', '/')}.py"
     if Path(file).is_file():
@@ -171,7 +169,7 @@ def _concrete_subclasses(family: type) -> set[str]:
 
 
 def _value(key: str, inner: str) -> str | None:
-    """Return the given value, the first after the innermost error; of a part of the setting, with the part's name."""
+    """Return the first value after the innermost error; the value of a nested key has the form `key=value`."""
     match = _VALUE.search(inner)
     if match and (nested := _NESTED_VALUE.match(match[1])):
         return nested[2] if key.endswith(nested[1]) else f"{nested[1]}={nested[2]}"

@@ -1,4 +1,4 @@
-"""The list of commands, and how a command line becomes a call of a command's `run`."""
+"""The list of commands, and the parser that calls a command's `run` with its options."""
 
 from __future__ import annotations
 
@@ -71,10 +71,6 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def parse_options(name: str, arguments: Sequence[str]) -> Namespace:
     """Parse the options of a command other than `fit`, without running it.
-
-    Args:
-        name: The command.
-        arguments: Its options.
 
     Raises:
         InputError: If an option is unknown, missing or wrong.

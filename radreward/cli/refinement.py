@@ -23,9 +23,9 @@ class Refinement:
     Args:
         judge: The judge.
         model: The language model that corrects by the judge's remarks; None corrects by rules.
-        max_tokens: Largest number of tokens in an answer of the model.
-        scorers: Metrics that score before and after.
-        pairs: All pairs; metrics of a corpus are fitted to their references.
+        max_tokens: Maximum number of tokens in an answer of the model.
+        scorers: Names of metrics that score before and after.
+        pairs: All pairs; metrics that depend on a corpus, such as CIDEr, are fitted to their references.
         seed: Seed of the bootstrap.
 
     Raises:
@@ -57,7 +57,7 @@ class Refinement:
         self.failed: list[str] = []
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what the rows depend on beside the input, its columns and the judge."""
+        """Return JSON values that the rows depend on, besides the input, its columns and the judge."""
         return {"scorers": {name: scorer.fingerprint() for name, scorer in self.scorers.items()}}
 
     def schema(self) -> Schema:
@@ -91,7 +91,7 @@ class Refinement:
         return rows
 
     def add_row(self, row: dict[str, Any], is_valid: bool) -> None:
-        """Add a row of the output to the report: the scores that it has both before and after."""
+        """Add the scores of a row to the report, if the row has both the score before and the score after."""
         pairs = {name: (row[before], row[after]) for name, (before, after) in self.columns.items()}
         self.scores.append({name: pair for name, pair in pairs.items() if None not in pair})
         if not row["refined"]:

@@ -1,4 +1,4 @@
-"""Settings of `fit` that earlier configurations have, and what replaces them."""
+"""Removed settings of `fit`, and their replacements."""
 
 REMOVED_SETTINGS = {
     "findings_weight": (

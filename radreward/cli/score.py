@@ -43,10 +43,11 @@ def run(
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
             --allow-download also owner/name of the Hugging Face Hub, where owner/name@commit pins a version. The
             columns of several start with their names, as in ratescore_total.
-        num_workers: Number of workers of a Ray cluster that score, one core each; 0 to score in this process.
-        ray_address: With workers: address of a Ray cluster, or `auto`; by default one is started on this machine.
-        csv_formulas: In a CSV output, put an apostrophe before texts that a spreadsheet would evaluate (`=`, `+`, `-`,
-            `@` at the start), or keep them as they are.
+        num_workers: Number of workers that score in a Ray cluster, one core each; 0 to score in this process.
+        ray_address: With --num-workers: address of a Ray cluster, or `auto`; by default, a cluster is started on this
+            machine.
+        csv_formulas: In a CSV output, `quote` puts an apostrophe before a text that a spreadsheet would evaluate, one
+            with `=`, `+`, `-` or `@` at the start; `keep` leaves it as it is.
     """
     from radreward.scoring import load_scorers, score_file
     from radreward.scoring.resume import check_output, chunk_folder

@@ -11,8 +11,8 @@ class ScorerOptions:
     """Settings of a scorer.
 
     Args:
-        precision: Precision of the backbone; bf16 is faster, on a CPU with AMX or AVX512-BF16, and less exact.
-        on_too_long: Reject a report over the model's limit, or truncate it; its status says so.
+        precision: Precision of the backbone; bf16 is less exact, and faster on a CPU with AMX or AVX512-BF16.
+        on_too_long: Reject or truncate a report over the model's limit; the status of its pair says so.
         allow_download: Download models from the Hub that are not on this machine; no report is sent.
     """
 

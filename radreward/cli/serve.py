@@ -20,15 +20,15 @@ def run(
 ) -> int:
     """Serve metrics over HTTP, with a page on which two reports are compared.
 
-    Nothing is stored, and no report is logged. There is no login: with another host than 127.0.0.1, everybody who
-    reaches the port can score. Ctrl-C ends it, after the requests that it has accepted.
+    The service stores nothing and logs no report. It has no login: with another host than 127.0.0.1, anyone who can
+    reach the port can score. Ctrl-C stops it after it has answered the accepted requests.
 
     Args:
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
-        host: Address to listen on; 0.0.0.0 for all of this machine's.
+        host: Address to listen on; 0.0.0.0 for all addresses of this machine.
         port: Port to listen on; 0 for a free one.
         max_pairs: Maximum number of pairs in a request.
-        max_requests: Number of requests that may wait or be scored at a time; others get status 503.
+        max_requests: Maximum number of requests that wait or are scored; further ones get status 503.
         timeout: Seconds after which a request fails.
     """
     for name, value in (("max-pairs", max_pairs), ("max-requests", max_requests), ("timeout", timeout)):

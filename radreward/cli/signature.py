@@ -24,7 +24,7 @@ class _Option(NamedTuple):
 
 
 class CommandHelpFormatter(DefaultHelpFormatter):
-    """A help formatter that shows defaults, and neither types nor the default of what is required or off."""
+    """A help formatter without types; it shows defaults, except those of required options and of flags."""
 
     def _get_help_string(self, action: Any) -> str:
         text: str = action.help or ""
@@ -51,11 +51,8 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
     """Add one option per parameter of a function to a parser.
 
     A positional-only parameter becomes a positional argument, a `bool` a flag, a `Sequence` takes several values, and
-    the fields of a dataclass become options of their own. `from_` stands for `--from`, which Python reserves.
-
-    Args:
-        parser: The parser to extend.
-        function: A function with type hints and a Google-style docstring.
+    the fields of a dataclass become options of their own. The parameter of `--from` is `from_`, because Python reserves
+    the word. The function needs type hints and a docstring in Google style.
     """
     for option in _signature_options(function):
         settings: dict[str, Any] = {"help": option.help}
@@ -78,12 +75,7 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
 
 
 def call_with_options(function: Callable[..., int], options: Namespace) -> int:
-    """Call a function with the options that `add_signature` added for it.
-
-    Args:
-        function: The function.
-        options: The parsed options, by parameter name.
-    """
+    """Call a function with the parsed options that `add_signature` added for it."""
     types = get_type_hints(function)
     positional, keyword = [], {}
     for name, parameter in inspect.signature(function).parameters.items():

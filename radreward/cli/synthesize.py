@@ -33,24 +33,26 @@ def run(
     writing: LLMWriting,
     seed: int = 0,
 ) -> int:
-    """Generate training groups with exactly counted errors, by rules or by a language model whose answers are checked.
+    """Generate training groups with exactly counted errors, by rules or with a language model.
 
     Args:
-        output: Folder for groups.parquet and its data card, or for what a language model writes.
-        reports: File with reports; by default a grammar generates the references. Analysis and reasoning read pairs.
+        output: Folder for groups.parquet and its data card, or for the files of --llm-task.
+        reports: File with reports; by default a grammar generates the references. With --llm-task analysis or
+            reasoning, a file with pairs.
         text_column: Column of --reports with the text, if it has no usual name.
-        granularity: Kind of the generated texts: whole reports; single statements, from which a model learns words
-            faster; or a few findings in plain words, for a decoder that starts from random weights.
-        max_findings: Largest number of findings in a plain report; 4 by default.
+        granularity: Kind of the generated texts: `report`, whole reports; `statement`, single statements, from which a
+            model learns words faster; `plain`, a few findings in plain words, for a decoder with random weights.
+        max_findings: Maximum number of findings in a plain report; 4 by default.
         criteria: Preset (see `radreward list`) or YAML file of the criteria.
         groups: Number of references; by default 10,000, or with --reports one per report.
         per_reference: Candidates per reference; by default 3, or 1 with --llm-task.
-        candidates: Strategy by which candidates are made: `tiers` of quality; `pairings` as GREEN's, in equal parts
-            (another report, sentences removed and shuffled, the most similar report, errors in findings, severity and
-            location); `graded`, one finding right, partly right, and not at all; an error profile, `balanced`,
-            `details`, or a YAML file with lines such as `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2
-            errors; or a YAML file with the class_path and init_args of a CandidateWriter.
-        generated_column: Column of --reports with a report generator's outputs: a fifth pairing.
+        candidates: Strategy that makes the candidates. `tiers`: tiers of error severity in turn. `pairings`: those of
+            GREEN, in equal parts (another report; sentences removed and shuffled; the most similar report; errors in
+            findings, severity and location). `graded`: one finding stated right, partly right, and not at all.
+            `balanced`, `details`: error profiles. A YAML file with lines such as `omission: [0.5, 0.3, 0.2]`: an error
+            profile with the probabilities of 0, 1 and 2 errors. A YAML file with class_path and init_args: a
+            CandidateWriter.
+        generated_column: Column of --reports with the outputs of a report generator, which become a fifth pairing.
         writing: Data that a language model writes.
         seed: Seed of all sampling; equal seeds give equal results.
     """

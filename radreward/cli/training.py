@@ -44,7 +44,7 @@ _IGNORED_WARNINGS = (
     r"The number of training batches \(\d+\) is smaller than the logging interval",
     r"Checkpoint directory .* exists and is not empty",  # a resumed run
     r"Found \d+ module\(s\) in eval mode at the start of training",  # the frozen backbone
-    r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableDataLoader keeps its position
+    r"You're resuming from a checkpoint that ended before the epoch ended",  # ResumableDataLoader stores its position
     r"The dirpath has changed from",
     r"`ModelCheckpoint\(monitor='\w+'\)` could not find",  # a run that ended before its first validation
     r"GPU available but not used",
@@ -67,7 +67,7 @@ _DEFAULT_DATA = {
 }
 
 _INSTANTIATOR = "lightning.pytorch.cli.instantiate_module"
-"""What Lightning builds a module with when it reloads a checkpoint."""
+"""Function with which Lightning builds a module when it reloads a checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class TrainingCLI(LightningCLI):
         parser.set_defaults({"model": _DEFAULT_MODEL, "data": _DEFAULT_DATA})
 
     def before_instantiate_classes(self) -> None:
-        """Check that criteria are given if a class needs them; a link passes on None silently.
+        """Check that criteria are given if a class needs them; jsonargparse links None without an error.
 
         Raises:
             InputError: If criteria are missing.
@@ -201,7 +201,8 @@ class TrainingCLI(LightningCLI):
             raise InputError("trainer.val_check_interval: Expected steps, or a fraction of an epoch, but got 0.")
         if isinstance(settings["val_check_interval"], int):
             settings["check_val_every_n_epoch"] = None  # count steps across epochs, however short these are
-        callbacks: list[Callback] = _as_list(settings["callbacks"])
+        given = settings["callbacks"] or []
+        callbacks: list[Callback] = list(given) if isinstance(given, list) else [given]
         has_bar = any(isinstance(callback, LightningProgressBar) for callback in callbacks)
         if settings["enable_progress_bar"] is not False and not has_bar:
             console = make_console()
@@ -297,9 +298,3 @@ def _init_from(name: str) -> Path:
     if folder is None:
         raise InputError(f"--init-from: Expected a saved trained model but {name!r} has no weights.")
     return folder
-
-
-def _as_list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]

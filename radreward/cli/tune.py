@@ -78,7 +78,7 @@ def fit_runner() -> TrialRunner:
 
 
 class _TrialBuilder:
-    """Builder of the runs of trials; pairs of reports are read again only if their settings or files change."""
+    """Builder of the runs of trials; it reads pairs of reports again only if their settings or files change."""
 
     def __init__(self) -> None:
         self._prepared: tuple[Any, PairedReportDataModule] | None = None
@@ -96,12 +96,12 @@ class _TrialBuilder:
                 training.data.share(self._prepared[1])
             else:
                 training.data.setup("fit")
-                self._prepared = source, copy(training.data)  # which will have no trainer, and so no model
+                self._prepared = source, copy(training.data)  # the copy gets no trainer, so it holds no model
         return training
 
 
 def _dump_config(base: Path, settings: Sequence[str]) -> str:
-    """Return all settings as YAML from parsing alone, without building a backbone of billions of weights."""
+    """Return all settings as YAML; the configuration is only parsed, no model is built."""
     from radreward.cli.training import build
 
     printed = io.StringIO()

@@ -49,7 +49,7 @@ def read_json_object(path: str | Path) -> dict[str, Any]:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write a value as indented JSON; the file is complete or unchanged.
+    """Write a value as indented JSON; after an error, an earlier file is unchanged.
 
     Raises:
         ValueError: If a number is not finite.
@@ -122,7 +122,7 @@ def _unreadable(path: str | Path, error: Exception) -> str:
 
 def _check_finite(path: str | Path, state: Mapping[str, Tensor]) -> None:
     for name, value in state.items():
-        # A sum is finite only if all numbers are; it is faster, but it can overflow.
+        # The sum is a fast test: it is finite only if all numbers are. As it can overflow, all numbers are tested then.
         if not value.sum().isfinite() and not value.isfinite().all():
             raise InputError(f"{path}: Expected {name!r} to hold finite numbers only, as {value.dtype}.")
 
@@ -178,7 +178,7 @@ def fingerprint(*parts: Any) -> str:
 
 def _encode(part: Any) -> Iterator[tuple[str, bytes | memoryview]]:
     """Yield kind and bytes of each value in a part; with their lengths they are unambiguous."""
-    torch = sys.modules.get("torch")  # without torch, no part is a tensor
+    torch = sys.modules.get("torch")  # if torch is not imported, no part is a tensor
     if torch is not None and isinstance(part, torch.Tensor):
         values = part.detach().cpu().contiguous()
         yield f"{values.dtype} {tuple(values.shape)}", memoryview(values.flatten().view(torch.uint8).numpy())

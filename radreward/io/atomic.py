@@ -1,4 +1,4 @@
-"""Files and folders that are written completely, down to the disk, or not at all."""
+"""Files and folders that are written to the disk completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SCRATCH_SUFFIX = ".radreward-tmp"
 _RANDOM_LENGTH = 8
 _LOCK, _OLD = ".radreward-lock", ".radreward-old"
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
-"""Errors of a write, which name no file."""
+"""Errors of a write; the operating system names no file in them."""
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
 """Errors of network file systems that do not sync folders."""
 _swept: set[Path] = set()
-"""Folders in which this process has deleted what dead processes left."""
+"""Folders in which this process has deleted the scratch folders of dead processes."""
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
     Args:
         folder: The folder to write.
         marker_files: Names of files; an existing folder with any of them may be replaced.
-        description: What such a folder holds, for messages.
+        description: Content of such a folder, for messages.
 
     Raises:
         InputError: If the folder holds something else, or cannot be written.
@@ -107,7 +107,7 @@ def delete_path(path: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a folder at once: after a kill it is complete or gone."""
+    """Delete a folder atomically: if the process is killed, the folder is complete or gone."""
     with _scratch_folder(folder) as scratch:
         os.replace(folder, scratch / folder.name)
 
@@ -140,7 +140,7 @@ def is_disk_error(error: BaseException | None) -> bool:
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
-    """Return the error that names the output that an error of the operating system is about."""
+    """Return an `InputError` with the output and the reason of an error of the operating system."""
     reason = os.strerror(error.errno) if error.errno else error
     return InputError(f"{path}: cannot be written ({reason}).")
 
@@ -163,7 +163,7 @@ def _delete_scratch_folder(scratch: Path, lock: Lock) -> None:
 
 
 def sweep_scratch_folders(parent: Path) -> None:
-    """Delete the scratch folders of dead processes, once per process, and undo a replacement that was cut short."""
+    """Delete the scratch folders of dead processes, once per process, and undo an interrupted replacement."""
     parent = parent.resolve()
     if parent in _swept:
         return
@@ -182,12 +182,12 @@ def sweep_scratch_folders(parent: Path) -> None:
 
 
 def _file_mode(scratch: Path) -> int:
-    """Return the permissions of new files, which the lock has; some libraries write files for the owner only."""
+    """Return the default permissions of new files, those of the lock file; some libraries set stricter ones."""
     return (scratch / _LOCK).stat().st_mode & 0o777
 
 
 def _sync_file(path: Path, mode: int) -> None:
-    """Write what the operating system holds of a file to the disk, and set its permissions."""
+    """Set the permissions of a file, and flush it to the disk."""
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # Windows syncs writable files only
     try:
         path.chmod(mode)
@@ -197,8 +197,8 @@ def _sync_file(path: Path, mode: int) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Write the names in a folder to the disk, where the system can."""
-    if os.name == "nt":  # which opens no folder
+    """Flush the names in a folder to the disk, if the system supports it."""
+    if os.name == "nt":  # Windows cannot open folders
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -27,8 +27,8 @@ _MAX_PARAMETERS = 500
 class SQLiteCache:
     """Bytes by key in one SQLite file.
 
-    Several processes and threads may share the file. A value is stored when `put` returns, and survives a kill; one
-    that differs from its checksum counts as missing. Values may quote reports, so only the owner can read the file.
+    Several processes and threads may share the file. When `put` returns, its values are stored and survive a kill. A
+    value that differs from its checksum counts as missing. Only the owner can read the file: values may quote reports.
 
     Args:
         path: The file, created with its folder if absent.
@@ -36,7 +36,7 @@ class SQLiteCache:
         max_entries: Maximum number of values; the least recently used are deleted first. None sets no limit.
 
     Raises:
-        InputError: If the file is no cache, or cannot be read or written; also by every method.
+        InputError: If the file is not a cache, or cannot be read or written; every method raises it too.
 
     >>> import tempfile
     >>> cache = SQLiteCache(Path(tempfile.mkdtemp()) / "cache.sqlite", max_entries=2)
@@ -54,7 +54,7 @@ class SQLiteCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
-            self._close = weakref.finalize(self, self._connection.close)  # also if nobody closes the cache
+            self._close = weakref.finalize(self, self._connection.close)  # also called at garbage collection
             # A write-ahead log keeps committed values through a kill without waiting for the disk.
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")

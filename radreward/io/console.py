@@ -1,4 +1,4 @@
-"""Console for tables of one width, in which text stays text, and the paths of written files."""
+"""A console that prints all text literally, and the list of written files."""
 
 from __future__ import annotations
 
@@ -38,11 +38,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def print_paths(paths: Iterable[tuple[str, str | Path]]) -> None:
-    """Print one line per written file or folder: its name, then its path.
-
-    Args:
-        paths: Names and paths.
-    """
+    """Print one line per written file or folder: its name, then its path."""
     rows = list(paths)
     width = max((len(name) for name, _ in rows), default=0)
     for name, path in rows:

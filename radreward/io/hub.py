@@ -39,31 +39,31 @@ def parse_hub_name(name: str) -> HubName | None:
 
 @cache
 def use_only_cache_if_hub_is_unreachable() -> None:
-    """Switch Hugging Face libraries to their offline mode if the Hub does not answer; called before any transfer.
+    """Switch Hugging Face libraries to their offline mode if the Hub does not answer; call it before any transfer.
 
-    Otherwise every file of a model is tried six times, which takes minutes without a network.
+    Otherwise they request every file of a model six times, which takes minutes without a network.
     """
     from huggingface_hub import constants, get_session
 
     try:
         get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT)
-    except Exception:  # its type depends on the version: no network, a timeout, or offline mode is on already
+    except Exception:  # no network, a timeout, or offline mode; the type depends on the version
         constants.HF_HUB_OFFLINE = True
         print_status(f"{constants.ENDPOINT} does not answer; only models on this machine are available.")
 
 
 def pretrained_options(local_files_only: bool) -> dict[str, Any]:
-    """Return the arguments of a model's `from_pretrained`: safetensors, no code, and no request if it must be local."""
+    """Return arguments of a model's `from_pretrained`: safetensors only, no code, and no request if files are local."""
     return {
         "use_safetensors": True,
         "trust_remote_code": False,
         "local_files_only": local_files_only,
-        "adapter_kwargs": {"local_files_only": local_files_only},  # otherwise adapters are searched on the Hub
+        "adapter_kwargs": {"local_files_only": local_files_only},  # otherwise the Hub is searched for adapters
     }
 
 
 def hub_error_reason(error: Exception) -> str:
-    """Return in one line why a model cannot be loaded from a folder or the Hub.
+    """Return the reason why a model cannot be loaded from a folder or the Hub, in one line.
 
     >>> hub_error_reason(OSError("We couldn't connect to 'https://example.org' to load the files."))
     'it is not on this machine, and the Hub was not asked or does not answer'
@@ -114,7 +114,7 @@ def download_model(name: HubName, allow_download: bool) -> Path:
 
 
 def upload_model(folder: Path, repository: str, private: bool) -> str:
-    """Upload the folder of a model to the Hub, with the token of `hf auth login`; it becomes the newest version.
+    """Upload the folder of a model to the Hub as its newest version, with the token of `hf auth login`.
 
     Args:
         folder: Folder of the model.

@@ -1,4 +1,4 @@
-"""Locks of files: the operating system releases them when their process ends, however it ends."""
+"""File locks; the operating system releases them when their process ends or is killed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Lock(NamedTuple):
     process_id: int
 
     def release(self) -> None:
-        """Delete the file and release the lock; do nothing in a forked child, which holds no lock."""
+        """Delete the file and release the lock; do nothing in a forked child, which does not hold the lock."""
         if self.process_id == os.getpid():
-            with suppress(OSError):  # Windows deletes no open file; there, the handle does it
+            with suppress(OSError):  # Windows cannot delete an open file; there, the handle deletes it
                 self.path.unlink()
             self.handle.release()
 
@@ -35,7 +35,7 @@ def try_lock(path: Path, required: bool = True) -> Lock | None:
 
     Args:
         path: The file.
-        required: False accepts a file system without locks, where nothing is locked.
+        required: False accepts a file system without locks, on which the file is then not locked.
 
     Returns:
         The lock; None if it is held already.

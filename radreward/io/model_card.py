@@ -58,25 +58,21 @@ def write_model_settings(
 ) -> None:
     """Write the settings of a model folder and its model card; arguments as for `write_config`."""
     write_config(path, config, files, format_version)
-    _write_model_card(path.parent, path.name, config)
-
-
-def _write_model_card(folder: Path, config_name: str, config: Mapping[str, Any]) -> None:
     criteria = (config.get("criteria") or {}).get("criteria", ())
     card = _TEMPLATE.format(
         version=version("radreward"),
-        config_name=config_name,
+        config_name=path.name,
         settings=_list(_leaves({name: value for name, value in config.items() if name not in _SECTIONS})),
         criteria=_list(
             (f"{row['name']} ({row['kind']}, weight {row['weight']:g})", row["description"]) for row in criteria
         ),
         training=_list(_leaves(config.get("training_info") or {})),
     )
-    write_text_file(folder / MODEL_CARD, card)
+    write_text_file(path.with_name(MODEL_CARD), card)
 
 
 def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield path and value of everything in nested objects.
+    """Yield the path and the value of each entry of nested objects.
 
     >>> list(_leaves({"lora": {"r": 8}, "steps": 2}))
     [('lora r', 8), ('steps', 2)]

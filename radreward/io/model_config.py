@@ -1,4 +1,4 @@
-"""Settings of a model folder: format, fields and types are checked, and so is the content of the files beside them."""
+"""Settings of a model folder: checks of format, fields, types, and of the files beside the settings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint, read_json_object, write_json
 
 FORMAT = 1
-"""Format of a settings file whose kind has no constant of its own; written and checked by this module alone."""
+"""Default of the field `format`; only this module writes and checks the field."""
 DIGESTS = "sha256"
 """Field with the SHA-256 of the other files of a model, by name."""
 _MAX_INTEGER = 1_000_000
-"""Largest integer of a setting; any size beyond it would exhaust the memory."""
+"""Maximum integer of a setting; a larger size would exhaust the memory."""
 _MAX_MESSAGE = 600
 """Characters of a message about a setting."""
 
@@ -28,7 +28,7 @@ _MAX_MESSAGE = 600
 def write_config(
     path: str | Path, config: Mapping[str, Any], files: Collection[str] | None = None, format_version: int = FORMAT
 ) -> None:
-    """Write the settings of a model folder, with the SHA-256 of other files, so that damage is found when it is loaded.
+    """Write the settings of a model folder, with the SHA-256 of its other files, which is checked on loading.
 
     Args:
         path: File of the settings.
@@ -120,7 +120,7 @@ def check_settings(factory: Callable[..., Any], values: Any, field: str = "", re
         required: Names that must be present.
 
     Raises:
-        InputError: If the values are no object, or a name is unknown or missing, or a value has another type; names
+        InputError: If the values are not an object, a name is unknown or missing, or a value has another type; names
             the field.
 
     >>> def encoder(depth: int = 2) -> None: ...
@@ -146,7 +146,7 @@ def check_settings(factory: Callable[..., Any], values: Any, field: str = "", re
 
 
 def _has_type(value: Any, hint: Any) -> bool:
-    """Return True if a JSON value has a type; True for any type that JSON does not have."""
+    """Return True if a JSON value has this type, or if JSON has no such type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(_has_type(value, argument) for argument in arguments)
@@ -165,7 +165,7 @@ def _has_type(value: Any, hint: Any) -> bool:
 
 @contextmanager
 def config_errors(path: str | Path) -> Iterator[None]:
-    """Name the settings file in every error that building from its fields raises.
+    """Name the settings file in every error that the block raises when it builds an object from the fields.
 
     Raises:
         InputError: In place of any error of a wrong value.
@@ -182,7 +182,7 @@ def config_errors(path: str | Path) -> Iterator[None]:
         named = str(error).startswith(str(Path(path).parent) + os.sep)
         raise InputError(_shorten(str(error)) if named else f"{path}: {_shorten(error)}") from error
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError) as error:
-        # RuntimeError: nesting that is too deep, or a size beyond the memory
+        # RuntimeError: nesting is too deep, or a size exceeds the memory
         raise InputError(f"{path}: a field has a wrong value ({_shorten(error)}).") from error
 
 

@@ -1,4 +1,4 @@
-"""Outputs of commands: found writable before anything is computed, and written by one process at a time."""
+"""Claims on the outputs of commands: check early that they can be written, and exclude other processes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from radreward.io.atomic import is_disk_error, unwritable
 from radreward.io.locks import try_lock
 
 LOCK_NAME = ".radreward-lock"
-"""Lock file in a folder that a process writes; that of a file is beside it, `.<name>.radreward-lock`."""
+"""Lock file in a folder that a process writes; the lock file of a file is `.<name>.radreward-lock` beside it."""
 
 _POLL_INTERVAL = 0.05
-"""Seconds between two attempts to hold a file."""
+"""Seconds between two attempts to lock a file."""
 
 
 @contextmanager
 def claimed_file(path: Path | None, wait: bool = False) -> Iterator[None]:
-    """Hold a file that the block writes; its folder is created.
+    """Lock a file that the block writes; its folder is created.
 
     Args:
         path: The file; None for no output.
-        wait: Wait for another process that writes it.
+        wait: Wait while another process writes it.
 
     Raises:
         InputError: If it cannot be written, is a folder, or another process writes it.
@@ -44,7 +44,7 @@ def claimed_file(path: Path | None, wait: bool = False) -> Iterator[None]:
 
 @contextmanager
 def claimed_folder(path: Path | None) -> Iterator[None]:
-    """Hold a folder that the block writes to; it is created, and deleted again if it stays empty.
+    """Lock a folder that the block writes to; it is created, and deleted again if it stays empty.
 
     Args:
         path: The folder; None for no output.
@@ -95,7 +95,7 @@ def _claimed(path: Path, folder: Path, lock_name: str, wait: bool) -> Iterator[N
 
 
 def _write_owner(lock_path: Path) -> None:
-    """Write who holds a lock into its file, after the first byte, which Windows locks; on a full disk this fails."""
+    """Write the owner of a lock into its file, after the first byte, which Windows locks; fails on a full disk."""
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
     with lock_path.open("r+b") as file:
         file.truncate(1)
@@ -112,6 +112,6 @@ def _writer(path: Path, lock_path: Path) -> str:
             file.seek(1)
             owner = json.loads(file.read())
         name = f"process {owner['pid']} on {owner['host']} has been writing it since {owner['since']}"
-    except (OSError, ValueError, KeyError, TypeError):  # it has just started or ended
+    except (OSError, ValueError, KeyError, TypeError):  # the other process has just started or ended
         name = "another process is writing it"
     return f"{path}: {name}. Wait until it ends, or choose another output."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -44,12 +43,7 @@ class ProgressReporter:
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def add_task(
@@ -62,7 +56,7 @@ class ProgressReporter:
             total: Number of units; None shows a bar without an end, and no lines.
             completed: Units that an earlier run completed.
             unit: Plural noun for what is counted.
-            note: End of a first line, such as where results are written; if empty, there is no first line.
+            note: End of a first line, such as the name of the output; without a note, there is no first line.
         """
         now = time.monotonic()
         fields: dict[str, Any] = {

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Spool(Sequence[T], Generic[T]):
-    """A sequence of records in an unnamed file, as one line of JSON each; memory is eight bytes a record.
+    """A sequence of records in an unnamed file, one line of JSON each; it uses eight bytes of memory per record.
 
     Args:
         records: The records; read once.

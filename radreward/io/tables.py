@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import pyarrow as pa
@@ -25,15 +24,13 @@ if TYPE_CHECKING:
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 _UNCLOSED_QUOTE_ERROR = "unexpected end of data"
 """Message of `csv` for a quote that is never closed."""
-
-
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 CSVFormulas = Literal["quote", "keep"]
-"""Whether a text like a formula gets an apostrophe in CSV, so that no spreadsheet evaluates it, or stays as it is."""
+"""Quote a text like a formula in CSV with an apostrophe, so that no spreadsheet evaluates it, or keep it."""
 
 
 def csv_cell(value: Any, formulas: CSVFormulas = "quote") -> Any:
@@ -68,14 +65,14 @@ class TableRow(NamedTuple):
     """From 1; a header is not counted."""
     values: dict[str, Any]
     error: str | None = None
-    """Why the row is unreadable."""
+    """Reason why the row is unreadable."""
 
 
 def table_suffix(path: str | Path) -> str:
     """Return the suffix of a path in lower case.
 
     Raises:
-        InputError: If it is none of `TABLE_SUFFIXES`.
+        InputError: If it is not one of `TABLE_SUFFIXES`.
 
     >>> table_suffix("a/pairs.JSONL")
     '.jsonl'
@@ -90,8 +87,8 @@ def table_suffix(path: str | Path) -> str:
 def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRow]]:
     """Yield the rows of a file in order, in batches; an unreadable row has an `error`.
 
-    Memory is that of one batch (Parquet: and one page). In CSV, the apostrophe before a formula is removed, see
-    `csv_cell`.
+    One batch is in memory at a time (for Parquet, also one page). In CSV, the apostrophe before a formula is removed,
+    see `csv_cell`.
 
     Raises:
         InputError: If the file is missing, truncated or of another format.
@@ -105,7 +102,7 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRo
             rows = _read_csv(path) if suffix == ".csv" else _read_parquet(path, batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
-    except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # the second for names of columns
+    except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # column names may be invalid UTF-8
         raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
 
 
@@ -174,7 +171,7 @@ def is_valid_utf8(value: str) -> bool:
 
 
 def _open_parquet(path: Path) -> pq.ParquetFile:
-    path.open("rb").close()  # raises a shorter error than Arrow if the file cannot be opened
+    path.open("rb").close()  # the error of Python is shorter than that of Arrow
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
@@ -232,7 +229,7 @@ class AtomicTableWriter:
         return self
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows, in Parquet as one row group; in CSV see `csv_cell`."""
+        """Append rows, in Parquet as one row group, in CSV with `csv_cell`."""
         if self._suffix == ".parquet":
             self._parquet_writer.write_table(pa.Table.from_pylist(list(rows), schema=self.schema))
         elif self._suffix == ".jsonl":
@@ -258,13 +255,8 @@ class AtomicTableWriter:
                     return
             shutil.copyfileobj(file, self._file)
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(exception_type, exception, traceback)
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
 
 def write_csv(path: str | Path, frame: DataFrame) -> None:

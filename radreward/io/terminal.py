@@ -1,4 +1,4 @@
-"""Printing of lines; names, paths, statuses and answers of servers are untrusted and stay text."""
+"""Printing of lines; names, paths, statuses and answers of servers are untrusted and printed as plain text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def printable(text: object) -> str:
     r"""Return a text without escape sequences, control characters and bidirectional overrides.
 
-    A lone surrogate, such as a byte of a file name that is not UTF-8, becomes U+FFFD, because it cannot be printed.
+    A lone surrogate cannot be printed and becomes U+FFFD; file names that are not UTF-8 contain such surrogates.
 
     >>> printable("a\x1b[31mb\x07\u202ec\x1b]0;title\x07")
     'abc'

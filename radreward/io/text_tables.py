@@ -45,14 +45,14 @@ _MAX_COLUMN_WIDTH = 14
 
 
 def text_frame(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-    """Return a table of texts, from which the functions below render."""
+    """Return a table of texts, the input of the functions below."""
     import pandas as pd  # imported here, because it takes half a second
 
     return pd.DataFrame([list(map(str, row)) for row in rows], columns=list(columns))
 
 
 def terminal_table(title: str, frame: pd.DataFrame) -> Table:
-    """Return a rich table whose first column may wrap; the other columns, numbers, never do."""
+    """Return a rich table; its first column may wrap, the other columns, with numbers, never wrap."""
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
     )
@@ -80,7 +80,7 @@ def markdown_table(frame: pd.DataFrame, escape: Callable[[str], str] | None = No
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return a text in one line, without control characters, with escapes of what Markdown and HTML interpret.
+    r"""Return a text in one line, without control characters; what Markdown or HTML would interpret is escaped.
 
     >>> print(escape_markdown("a|b\n<i>`c` &amp;"))
     a\|b \<i\>\`c\` \&amp;
@@ -89,7 +89,7 @@ def escape_markdown(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return a code span of a text in one line; its fences are longer than any row of backticks in the text.
+    """Return a text in one line as a code span; its fences are longer than any sequence of backticks in the text.
 
     >>> print(markdown_code("runs/a"), markdown_code("a`b"))
     `runs/a` `` a`b ``
@@ -120,7 +120,7 @@ def latex_table(frame: pd.DataFrame) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Return a text in one line, without control characters, with escapes of what LaTeX interprets.
+    r"""Return a text in one line, without control characters; what LaTeX would interpret is escaped.
 
     >>> print(escape_latex("5 % [a]"))
     5 \% {[}a]
@@ -138,7 +138,7 @@ def format_signed(value: float, digits: int = 3) -> str:
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """Return a number with a sign only if it is negative as written, or a dash for None.
+    """Return a number, or a dash for None; a negative number that is rounded to zero has no sign.
 
     >>> format_number(0.5), format_number(-0.25, 2), format_number(-0.001, 1), format_number(None)
     ('0.500', '−0.25', '0.0', '–')
@@ -147,7 +147,7 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Return a p-value, or a dash for None; 10,000 permutations resolve no p-value below 1/10,000.
+    """Return a p-value, or a dash for None; 10,000 permutations cannot resolve a p-value below 1/10,000.
 
     >>> format_p_value(0.25), format_p_value(0.00031), format_p_value(1e-9), format_p_value(None)
     ('0.250', '0.0003', '< 0.0001', '–')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -19,7 +20,7 @@ class RowError(ValueError):
 
 
 def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> Iterator[tuple[int, T]]:
-    """Yield the number and the parsed values of each row, then report all rows that are invalid.
+    """Yield the number and the parsed values of each valid row, then report all invalid rows.
 
     Args:
         path: JSONL, CSV or Parquet file.
@@ -61,7 +62,7 @@ def text_field(values: Mapping[str, Any], name: str, allow_integer: bool = False
     """Return a text of a row that is not empty; `allow_integer` converts integers to text.
 
     Raises:
-        RowError: If the field is missing, empty, or no valid text.
+        RowError: If the field is missing, empty, or not a valid text.
     """
     if name not in values:
         raise RowError(f"field {name!r}: Expected a column of this name")
@@ -86,7 +87,7 @@ def required_number_field(values: Mapping[str, Any], name: str, minimum: float, 
     """Return a number of a row.
 
     Raises:
-        RowError: If the field is missing, or the value is no number from `minimum` to `maximum`.
+        RowError: If the field is missing, or its value is not a number from `minimum` to `maximum`.
     """
     if name not in values:
         raise RowError(f"field {name!r}: Expected a column of this name")
@@ -97,9 +98,9 @@ def required_number_field(values: Mapping[str, Any], name: str, minimum: float, 
 
 
 def parse_json_cell(value: Any, name: str) -> Any:
-    """Return the content of a text of JSON, None if the text is empty, and any other value as it is.
+    """Parse a text as JSON; return None for an empty text, and any other value unchanged.
 
-    CSV has lists and mappings as text, JSONL and Parquet have them as they are.
+    CSV stores lists and mappings as text, JSONL and Parquet store them as values.
 
     Raises:
         RowError: If the text is not JSON.
@@ -119,7 +120,7 @@ def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: 
     """Return a number of a row, or None if the field is empty, null, NaN or missing.
 
     Raises:
-        RowError: If the value is no number from `minimum` to `maximum`.
+        RowError: If the value is not a number from `minimum` to `maximum`.
 
     >>> number_field({"confidence": "7"}, "confidence", 1, 10)
     7.0
@@ -130,7 +131,7 @@ def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: 
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if isinstance(value, bool) or not minimum <= number <= maximum or number in (float("inf"), float("-inf")):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or not minimum <= number <= maximum:
         raise RowError(f"field {name!r}: Expected a number from {minimum:g} to {maximum:g} but got {value!r}")
     return number

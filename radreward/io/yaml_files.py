@@ -27,3 +27,16 @@ def read_yaml(path: str | Path) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # no text, impossible dates, endless digits, nesting
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: Expected YAML in UTF-8 but it cannot be read ({reason}).") from error
+
+
+def read_yaml_mapping(path: str | Path) -> dict[str, Any]:
+    """Return the content of a YAML file that is a mapping.
+
+    Raises:
+        InputError: If the file cannot be read, is not YAML, or is not a mapping.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        got = "an empty file" if content is None else type(content).__name__
+        raise InputError(f"{path}: Expected settings as `key: value` but got {got}.")
+    return content

@@ -1,4 +1,4 @@
-"""Token budget: the maximum cost of a request is reserved before it is sent, so that the limit is never exceeded."""
+"""Token budget; it is never exceeded, because the maximum cost of a request is reserved before it is sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TEMPLATE_TOKENS_PER_MESSAGE = 16
 def max_token_bound(request: ChatRequest) -> int:
     """Return an upper bound of the tokens of a request and its response.
 
-    Holds for every tokenizer, because a token has at least one byte.
+    It holds for every tokenizer, because a token has at least one byte.
 
     >>> from radreward.llm.messages import Message
     >>> max_token_bound(ChatRequest((Message("user", "No edema."),), max_tokens=100))

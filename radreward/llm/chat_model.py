@@ -1,4 +1,4 @@
-"""Base class of chat models: deduplication, cache, budget, order of responses."""
+"""Base class of chat models: deduplication, cache, budget, and order of responses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def model_id(self) -> str:
-        """Identity of the model in the keys of the cache: responses of another model are not reused."""
+        """Identity of the model in the keys of the cache, so that responses of another model are not reused."""
 
     @abstractmethod
     def _generate(self, requests: Sequence[ChatRequest], on_response: Callable[[int, ChatResponse], None]) -> None:

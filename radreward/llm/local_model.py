@@ -26,9 +26,9 @@ _PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 class LocalChatModel(ChatModel):
     """A causal language model that decodes in batches, greedily or with one sampling seed per request.
 
-    Messages are formatted by the tokenizer's chat template, if it has one. Their text never becomes a special token:
-    "<|im_end|>" in a report is ten characters. Up to rounding, a response does not depend on its batch. A request that
-    exceeds the model's positions together with its longest response is not truncated: its status says so.
+    The tokenizer's chat template, if it has one, formats messages. Their text never becomes a special token:
+    "<|im_end|>" in a report stays ten characters. Up to rounding, a response does not depend on its batch. A request is
+    never truncated: if it and its longest response exceed the model's positions, it gets a status and no response.
 
     Args:
         name: Local folder or Hub name.
@@ -84,7 +84,7 @@ class LocalChatModel(ChatModel):
 
     @property
     def model_id(self) -> str:
-        """Name, version and type of the weights; of a folder also names, sizes and times of its files."""
+        """Name, version and type of the weights; for a folder also names, sizes and times of its files."""
         folder = Path(resolve_backbone(self.name))
         files = sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
@@ -197,7 +197,7 @@ class _RowSampling(NamedTuple):
 
 
 class PerRowSampler(LogitsProcessor):
-    """Logits processor that lets greedy search sample with one seed per row, so that a row ignores its batch.
+    """Logits processor for sampling by greedy search with one seed per row, so that no row depends on its batch.
 
     The maximum of logit / temperature + Gumbel noise is a sample from the softmax (Gumbel, 1954; Maddison et al.,
     2014). Rows of temperature 0 are unchanged.
@@ -235,6 +235,6 @@ def _plain_layout(messages: Sequence[Message]) -> str:
 
 
 def _eos_token_ids(*ids: int | list[int] | None) -> list[int]:
-    """Return all end-of-text tokens, from a number, several or none."""
+    """Return all end-of-text tokens; each argument is one id, a list of ids, or None."""
     tokens = {token for entry in ids if entry is not None for token in (entry if isinstance(entry, list) else [entry])}
     return sorted(tokens)

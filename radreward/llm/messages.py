@@ -22,7 +22,7 @@ class ChatRequest(NamedTuple):
     temperature: float = 0.0
     """Sampling temperature; 0 is greedy."""
     top_p: float = 1.0
-    """Nucleus sampling: sample from the most likely tokens with this total probability."""
+    """Nucleus sampling: sample from the most likely tokens whose probabilities add up to this value."""
     max_tokens: int = 1024
     """Maximum length of the response."""
     seed: int = 0

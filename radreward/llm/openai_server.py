@@ -1,4 +1,4 @@
-"""Chat model behind an OpenAI-compatible server; nothing is sent to another machine without consent."""
+"""Chat model behind an OpenAI-compatible server; without consent, nothing is sent to another machine."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from radreward.llm.server_requests import (
 class OpenAIChatModel(ChatModel):
     """Any server with `/chat/completions`: OpenAI, vLLM, `transformers serve` and others.
 
-    Every request has an `Idempotency-Key`, a hash of what is sent: a server that supports it never charges twice for
-    the same request. Requests that were under way when an earlier run was killed are counted; see `lost_answers`.
+    Every request has an `Idempotency-Key`, a hash of its content: a server that supports the key never charges twice
+    for the same request. `lost_answers` counts requests that were under way when an earlier run was killed.
 
     Address, model and key come from OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY (optional for a server on this
     machine). They are read when requests are sent, and never printed, logged or stored.
 
     The `openai` client retries with exponential backoff if the server is busy (429) or fails (500 and above), if the
-    connection breaks or times out, and if the reply is not a chat completion; it honours Retry-After. Nothing more is
-    sent after an error that concerns every request, or after `concurrency` failed requests in a row; the status of each
-    missing response gives the reason. Attempts of unknown cost count in full against the budget.
+    connection breaks or times out, and if the reply is not a chat completion; it honours Retry-After. After an error
+    that every request would have, or after `concurrency` failed requests in a row, nothing more is sent. The status of
+    each missing response gives the reason. An attempt of unknown cost counts with its upper bound.
 
     Args:
         model: Name of the model; defaults to OPENAI_MODEL.
@@ -57,8 +57,8 @@ class OpenAIChatModel(ChatModel):
         progress: See `ChatModel`.
 
     Attributes:
-        lost_answers: Number of requests that were under way when an earlier run was killed, and that the server did not
-            recognize when they were sent again: they were paid for twice.
+        lost_answers: Number of requests that were under way when an earlier run was killed, were sent again, and were
+            not recognized by the server: they may have been paid for twice.
 
     Raises:
         ValueError: If a number is out of range.

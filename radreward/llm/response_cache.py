@@ -1,4 +1,4 @@
-"""Responses of chat models on disk, so that an interrupted job repeats no request, and pending requests."""
+"""Cache of the responses of chat models, and marks of pending requests, so that a resumed job repeats no request."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _SENT = b""
 class ResponseCache:
     """Responses by request key in a `SQLiteCache`; requests and API keys are not stored.
 
-    `mark_sent` before a request and `put` or `forget` after it leave a mark if the process is killed in between: the
-    response may have been paid for, and is lost.
+    Call `mark_sent` before a request, and `put` or `forget` after it. If the process is killed in between, the mark
+    stays: the response is lost, although it may have been paid for.
 
     Args:
         path: The file, created with its folder if absent.
 
     Raises:
-        InputError: If the file is no cache, or cannot be read or written; also by every method.
+        InputError: If the file is not a cache, or cannot be read or written; every method raises it too.
 
     >>> import tempfile
     >>> cache = ResponseCache(Path(tempfile.mkdtemp()) / "responses.sqlite")

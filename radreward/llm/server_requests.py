@@ -1,7 +1,7 @@
 """Sending the requests of one job to an OpenAI-compatible server within a token budget.
 
-The `openai` client retries. This module reserves tokens before each attempt, and stops the job after errors that
-concern every request.
+The `openai` client retries. This module reserves tokens before each attempt, and stops the job after an error that
+every request would have.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _FATAL_STATUS = {
     403: f"the server does not allow this with {KEY}",
     404: f"the server has no such address or model ({URL}, {MODEL})",
 }
-"""Statuses that would be the same for every request: nothing more is sent after one of them."""
+"""Statuses that every request would get: after one of them, nothing more is sent."""
 IDEMPOTENCY_HEADER, REPLAYED_HEADER = "Idempotency-Key", "Idempotent-Replayed"
-"""A server that supports the first answers a repeated request once, and with the second says that it repeats itself."""
+"""Request header by which a server recognizes a repeated request; response header that marks a repeated answer."""
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 """Request field that limits the length of a response."""
 MAX_TOKENS_FIELDS = get_args(MaxTokensField)
@@ -90,7 +90,7 @@ class _Usage:
 
 
 _USAGE: ContextVar[_Usage] = ContextVar("usage")
-"""Usage of the current worker: the HTTP client calls its hooks in the worker's task, once per attempt."""
+"""Usage of the current worker; the HTTP client calls the hooks below in the worker's task, once per attempt."""
 
 
 class RequestRunner:
@@ -159,7 +159,7 @@ class RequestRunner:
         if not self._stop_reason:
             self.on_send(index)
         settings = self.settings
-        # Equal in a later run, so that the server recognizes a request that is sent again.
+        # The key is the same in a later run, so that the server recognizes a repeated request.
         idempotency_key = request_key(f"{settings.url} {settings.model} {settings.max_tokens_field}", request)
         messages: Any = [{"role": role, "content": content} for role, content in request.messages]
         limit: Any = {settings.max_tokens_field: request.max_tokens}
@@ -193,15 +193,15 @@ class RequestRunner:
         return usage.response
 
     async def _before_attempt(self, _: Request) -> None:
-        """Reserve the tokens of an attempt, after waiting for other requests if they have reserved too many.
+        """Reserve the tokens of an attempt; wait if other requests have reserved too many.
 
         Raises:
-            OpenAIError: If the attempt must not be made; the client passes it on without a retry.
+            OpenAIError: If the attempt must not be made; the client does not retry after this error.
         """
         from openai import OpenAIError
 
         usage = _USAGE.get()
-        await self._release(usage, usage.bound)  # the attempt before this one failed at an unknown cost
+        await self._release(usage, usage.bound)  # the previous attempt failed, and its cost is unknown
         async with self._budget_released:
             while not self._stop_reason and not self.budget.reserve(usage.bound):
                 if not self.budget.reserved:

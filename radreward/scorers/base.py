@@ -28,11 +28,11 @@ STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
 STATUS_NO_REPORT = "no finding and no normal statement recognised"
-"""Beginning of the status of a pair of which one text is no report; the report is named after it."""
+"""Start of the status of a pair in which one text is not a report; the name of the text follows."""
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows with a score."""
 _MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
-"""Lower-case texts that stand for a missing value in tables, and those of the missing values of NumPy and pandas."""
+"""Lowercase texts that mean a missing value, in tables or as `str` of missing values in NumPy and pandas."""
 
 
 def text_list(texts: Iterable[Any], name: str) -> list[Any]:
@@ -40,7 +40,7 @@ def text_list(texts: Iterable[Any], name: str) -> list[Any]:
 
     Args:
         texts: The sequence.
-        name: What it contains, for the message.
+        name: Name of the sequence, for the message.
 
     Raises:
         InputError: If it is a single text, is not ordered or has more than one dimension.
@@ -69,14 +69,14 @@ def is_missing(value: Any) -> bool:
 
 
 ScoreOutput = Literal["total", "quality"]
-"""Number of a row: the score as published, or the share of what is right, see `Scores`."""
+"""Number of a row: the total as published, or the quality, see `Scores`."""
 
 
 class PairError(NamedTuple):
     """Reason why a pair cannot be scored."""
 
     field: str | None
-    """Text that is unusable, "reference" or "candidate", or another field of its row; None if it is the whole row."""
+    """Unusable field: "reference", "candidate" or another one; None if the whole row is unusable."""
     reason: str
 
 
@@ -109,13 +109,13 @@ class Scorer(ABC):
         higher_is_better: Direction of the total.
         returns_explanations: True if `Scores.evidence` is written to output files.
         total_range: Lowest and highest possible total; None if unbounded.
-        has_quality: True if the scorer knows what matches, so that `Scores.quality` is not None.
-        uses_context: True if age and indication move the weights of findings in the quality, see `PatientContext`;
+        has_quality: True if the scorer computes `Scores.quality`.
+        uses_context: True if age and indication change the weights of findings in the quality, see `PatientContext`;
             other scorers ignore them. They never change a total.
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
-        normalizes_text: True if white space, Unicode forms and typographic marks do not change a score, because texts
-            pass through `normalize_report` first; offsets of evidence refer to its result.
+        normalizes_text: True if `normalize_report` is applied to both texts first, so that white space, Unicode forms
+            and typographic marks do not change a score; offsets of evidence refer to the result.
     """
 
     title: str = ""
@@ -146,20 +146,19 @@ class Scorer(ABC):
         candidates: Iterable[str],
         contexts: Sequence[PatientContext | None] | None = None,
     ) -> Scores:
-        """Return scores in the order and length of the input; an unscorable row gets NaN and a status with the reason.
+        """Return one row of scores per pair, in order; an invalid pair gets NaN and a status with the reason.
 
-        The quality of a report that is its own reference is 1, whatever the scorer reads in it; white space is
-        ignored.
+        The quality of a candidate that equals its reference, up to white space, is always 1.
 
         Args:
-            references: Any sequence of texts, see `text_list`: entries are paired by position, never by an index.
+            references: Any sequence of texts, see `text_list`: texts are paired by position, never by an index.
             candidates: As many texts.
             contexts: Age and indication of each patient, None if unknown.
 
         Raises:
             ValueError: If the numbers of references, candidates and contexts differ.
-            InputError: If one is no sequence of texts, a context is no `PatientContext`, or the scorer returns a wrong
-                number of scores.
+            InputError: If an argument is not a sequence of texts, a context is not a `PatientContext`, or the scorer
+                returns a wrong number of scores.
         """
         references, candidates = text_list(references, "references"), text_list(candidates, "candidates")
         if len(references) != len(candidates):
@@ -208,7 +207,7 @@ class Scorer(ABC):
         return scores.total if self.higher_is_better else -scores.total
 
     def _pair_error(self, reference: Any, candidate: Any) -> PairError | None:
-        """Return why this scorer cannot score a pair, or None."""
+        """Return the reason why this scorer cannot score a pair, or None."""
         if (error := validate_pair(reference, candidate)) or not self.requires_report:
             return error
         for field, text in (("reference", reference), ("candidate", candidate)):
@@ -219,7 +218,7 @@ class Scorer(ABC):
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
-        """Score pairs of non-empty texts with what is known of the patients, which the default ignores."""
+        """Score pairs of non-empty texts with the contexts of the patients, which the default ignores."""
         return self._score_valid(references, candidates)
 
     @abstractmethod
@@ -228,7 +227,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of everything that determines the scores; compared before a scoring run is resumed."""
+        """Return a hash of everything that determines the scores; a scoring run resumes only if it is unchanged."""
 
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:
@@ -272,7 +271,7 @@ def _normalize_texts(texts: Sequence[Any]) -> list[Any]:
 
 
 def _spread_rows(scores: Scores, errors: Sequence[PairError | None], valid: Sequence[int]) -> Scores:
-    """Return scores of all pairs: those of the valid ones, and NaN with the reason for pairs with an error."""
+    """Return scores of all pairs: a pair with an error gets NaN and the reason."""
 
     def spread(values: Tensor) -> Tensor:
         rows = values.float().new_full((len(errors), *values.shape[1:]), math.nan)
@@ -298,7 +297,7 @@ def _spread_rows(scores: Scores, errors: Sequence[PairError | None], valid: Sequ
 
 
 def concatenate_scores(parts: Sequence[Scores]) -> Scores:
-    """Return the scores of consecutive rows by one scorer as one; there is at least one part."""
+    """Concatenate scores by one scorer; there is at least one part."""
     import torch
 
     def join(values: Sequence[Any]) -> Any:

@@ -85,10 +85,10 @@ class CheXpertLabelF1(StatelessScorer):
     negative or not mentioned; "no finding" is positive if no observation except devices is positive or uncertain.
     Uncertain counts as positive: 2 |A ∩ B| / (|A| + |B|) of the sets of observations. Each of the fourteen sub-scores
     is 1 if both reports have the same label. The evidence contains the labels of both, and precision, recall and
-    accuracy, see `label_agreement`. In the quality, see `set_quality`, an observation weighs as much as its most
-    typical finding, and "no finding" nothing.
+    accuracy, see `label_agreement`. In the quality, see `set_quality`, an observation has the weight of its most
+    typical finding, and "no finding" has the weight 0.
 
-    Words and rules are our own: this is neither the CheXpert labeler nor CheXbert.
+    Words and rules are those of this package, neither of the CheXpert labeler nor of CheXbert.
 
     >>> reference, candidate = "Small left effusion. Possible pneumonia.", "Large effusion, no pneumonia."
     >>> CheXpertLabelF1().score([reference], [candidate]).total
@@ -200,7 +200,7 @@ def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
 
 @lru_cache(1)
 def _phrase_observations() -> dict[str, tuple[str, ...]]:
-    """Return the observations implied by each phrase; other findings imply none, such as pericardial effusion."""
+    """Return the observations implied by each phrase; other findings, as pericardial effusion, imply none."""
     all_nouns = (noun.lower() for finding in FINDINGS.values() for noun in finding.plain_names)
     observations: dict[str, tuple[str, ...]] = {form: () for noun in all_nouns for form in inflections(noun)}
     for name, keys in OBSERVATIONS.items():

@@ -27,8 +27,8 @@ _MetricFunction = Callable[[str, str], float]
 class CustomScorer(Scorer):
     """A function from a reference and a candidate to a number.
 
-    A pair for which the function raises, or returns no finite number, has no score and a status with the reason. The
-    function sees texts as they are.
+    If the function raises or returns no finite number, the pair has no score and a status with the reason. The function
+    gets the texts without normalization.
 
     Args:
         metric: The function, called with the reference and the candidate in this order, unless its two parameters are
@@ -110,7 +110,7 @@ class CustomScorer(Scorer):
 
 
 def _parameter_names(metric: _MetricFunction) -> list[str]:
-    """Return the names of a function's parameters; none if it does not tell, as some built-in functions."""
+    """Return the names of a function's parameters; empty for built-in functions without a signature."""
     try:
         return list(inspect.signature(metric).parameters)
     except ValueError:

@@ -82,15 +82,11 @@ class BERTScore(EmbeddingScorer):
     """BERTScore F1 (Zhang et al., 2020) without idf, with any encoder; in [-1, 1] before rescaling, see `bertscore`.
 
     Args:
-        encoder: See `EmbeddingScorer`.
-        layer: See `EmbeddingScorer`.
-        baseline: Baseline b of the rescaling (F - b) / (1 - b); None for no rescaling.
-        on_too_long: See `EmbeddingScorer`.
-        device: See `EmbeddingScorer`.
-        allow_download: See `EmbeddingScorer`.
+        baseline: Baseline b of the rescaling (F - b) / (1 - b); None for no rescaling. For other arguments see
+            `EmbeddingScorer`.
 
     Raises:
-        ValueError: If `baseline` is not in [0, 1), or like `EmbeddingScorer`.
+        ValueError: If `baseline` is not in [0, 1), or another argument is invalid.
         InputError: If the encoder cannot be loaded.
     """
 
@@ -124,12 +120,7 @@ class BERTScore(EmbeddingScorer):
 class CheXbertSimilarity(EmbeddingScorer):
     """Cosine similarity of the first token's embeddings, in [-1, 1]; with CheXbert's weights, CheXbert similarity.
 
-    Args:
-        encoder: Folder of the weights in the format of transformers, or see `EmbeddingScorer`.
-        layer: See `EmbeddingScorer`.
-        on_too_long: See `EmbeddingScorer`.
-        device: See `EmbeddingScorer`.
-        allow_download: See `EmbeddingScorer`.
+    `encoder` is the folder of the weights in the format of transformers; for other arguments see `EmbeddingScorer`.
     """
 
     config_name = "chexbert.json"

@@ -31,8 +31,8 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. The quality, see `set_quality`, is that of the findings
-    that present entities name, see `named_findings`; modifiers are ignored, as one of two reports may leave them out.
+    from the candidate and tuples only in the candidate. The quality, see `set_quality`, is computed from the findings
+    that present entities name, see `named_findings`. It ignores modifiers, because one of the reports may omit them.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.

@@ -1,4 +1,4 @@
-"""Evaluators that explain: a reward model's error counts, written with the statements in which it finds the errors."""
+"""Evaluators that explain: error counts of a reward model, with the statements in which it locates the errors."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ LocatedError = tuple[str, str, str]
 class ExplainedCounts(Scorer):
     """Whole numbers of errors with reasons, in the layout of a generative evaluator, from a reward model's evidence.
 
-    The expected errors of all criteria, rounded to a whole number, are given one by one to the criterion and statement
-    with the largest evidence that is left, so that every counted error has a reason.
+    The expected errors of all criteria, rounded to a whole number, are assigned one by one to the criterion and
+    statement with the most remaining evidence, so that every counted error has a reason.
 
     Args:
         counter: An `EvidenceRewardModel` with RadCliQ's criteria with significance.
@@ -68,7 +68,7 @@ class ExplainedCounts(Scorer):
         if not counter.has_evidence or counter.artifact.model.criteria.tags != RadCliQSignificanceCriteria().tags:
             raise InputError(
                 f"{self.title}: Expected a model with `architecture: evidence`, a calibration and the criteria "
-                "radcliq-significance, which can say where its errors are."
+                "radcliq-significance, which locates its errors."
             )
         self.counter = counter
 
@@ -208,9 +208,9 @@ def analyze_statements(
 
 
 def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[LocatedError]:
-    """Return so many errors, each of the criterion and pair of statements with the most evidence that is left.
+    """Return `count` errors; each is the criterion and pair of statements with the most remaining evidence.
 
-    An error takes 1 from the evidence of its criterion and statements.
+    An error subtracts 1 from the evidence of its criterion and statements.
 
     >>> statement = StatementEvidence("candidate", "Edema.", 0, 6, {"significant_false_prediction": 0.9}, "Clear.")
     >>> allot_errors([statement], 1)

@@ -131,11 +131,11 @@ class ParsedScore(NamedTuple):
     evidence: Any
     """See `radreward.types.Scores`."""
     quality: float = torch.nan
-    """See `radreward.types.Scores`; NaN if the answer does not say what matches."""
+    """See `radreward.types.Scores`; NaN if the answer does not list the matches."""
 
 
 def parsed_counts(values: Sequence[float | None]) -> list[float]:
-    """Return the counts of an answer, NaN for missing ones."""
+    """Return the counts of an answer, with NaN for missing ones."""
     return [torch.nan if value is None else value for value in values]
 
 

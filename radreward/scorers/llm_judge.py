@@ -34,8 +34,8 @@ MAX_TOKENS = 2048
 class LLMJudge(StatelessScorer):
     """A scorer that sends one request per pair to a chat model and parses the response.
 
-    An unparsable response gives no score and a status with the reason. Reports are sent to another machine only with
-    `allow_remote`, which is never saved and has to be given each time.
+    A pair with an unparsable response has no score and a status with the reason. Reports are sent to another machine
+    only with `allow_remote`, which is never saved: pass it each time.
 
     Args:
         model: Local folder or Hub name of a language model; if empty, the server named by environment variables (see
@@ -99,17 +99,12 @@ class ErrorCountJudge(LLMJudge):
     """Error counts by criteria with reasoning, after G-Rad and CheXprompt.
 
     total = max_total - Σ_j errors_j · weight_j, error counts (n, N), sub-scores = -errors_j · weight_j (n, N);
-    the evidence is the model's reasoning. The prompt is built from the criteria, in our own words: `radcliq` has the
-    six error types of
-    G-Rad, `radcliq-significance` has each as significant and insignificant, as CheXprompt.
+    the evidence is the model's reasoning. The prompt is built from the criteria and is not the published one: `radcliq`
+    has the six error types of G-Rad, `radcliq-significance` has each as significant and insignificant, as CheXprompt.
 
     Args:
-        criteria: A preset's name, the path of a YAML file, or the result of `Criteria.to_dict`.
-        model: See `LLMJudge`.
-        allow_remote: See `LLMJudge`.
-        device: See `LLMJudge`.
-        allow_download: See `LLMJudge`.
-        chat_model: See `LLMJudge`.
+        criteria: A preset's name, the path of a YAML file, or the result of `Criteria.to_dict`; for other arguments see
+            `LLMJudge`.
 
     Raises:
         CriteriaError: If the criteria are invalid.

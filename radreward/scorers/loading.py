@@ -42,7 +42,7 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
         raise InputError(f"Expected the name or the folder of a scorer but got {type(name_or_path).__name__}.")
     resolved = resolve(name_or_path, bool(settings.get("allow_download")))  # reports errors before heavy imports
     scorer_class = import_object(resolved.spec.class_path)
-    if resolved.spec is not CUSTOM:  # whose file decides
+    if resolved.spec is not CUSTOM:  # a user's file decides about its own settings
         _check_settings(str(name_or_path), scorer_class, settings)
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
     if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
@@ -105,7 +105,7 @@ def _resolve_folder(path: Path) -> ResolvedScorer:
 
 
 def _check_settings(name: str, scorer_class: type, settings: Mapping[str, Any]) -> None:
-    """Check that a scorer has these settings, and this machine the device among them."""
+    """Check that a scorer has these settings, and that this machine has the `device`, if given."""
     known = dict(inspect.signature(scorer_class.from_pretrained).parameters)  # type: ignore[attr-defined]
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         known |= inspect.signature(scorer_class).parameters

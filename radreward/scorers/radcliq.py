@@ -96,9 +96,9 @@ class RadCliQScorer(Scorer):
     """RadCliQ (Yu et al., 2023): number of errors predicted from four metrics; lower is better.
 
     The published components are RadGraph F1, BERTScore of distilroberta-base (rescaled), CheXbert similarity and
-    BLEU-2; with other components, the published weights are applied to those. Sub-scores are the components. A pair
-    without a score in one component has no score. The combination is tested against published values; scores of reports
-    are not, because the weights of RadGraph and CheXbert were not available.
+    BLEU-2; the published weights are also applied to other components. Sub-scores are the components. A pair without a
+    score in one component has no score. The combination is tested against published values; scores of reports are not,
+    because the weights of RadGraph and CheXbert were not available.
 
     Args:
         version: Version of the published weights, v0 or v1.
@@ -165,8 +165,7 @@ class RadCliQScorer(Scorer):
         with atomic_folder(folder, {_CONFIG_NAME}, _CONFIG_NAME) as scratch:
             for name, scorer in self.components.items():
                 scorer.save_pretrained(scratch / name)
-            config = {"version": self.version}
-            write_model_settings(scratch / _CONFIG_NAME, config)
+            write_model_settings(scratch / _CONFIG_NAME, {"version": self.version})
 
     @classmethod
     def from_pretrained(

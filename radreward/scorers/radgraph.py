@@ -25,7 +25,7 @@ from radreward.types import Scores
 MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
 """Models of the package."""
 _FINDING_LABEL = re.compile(r"OBS-(?:DP|U)|Observation::(?:definitely present|uncertain)")
-"""Start of the labels of what a report states to be present or possible, by the package's models."""
+"""Start of the labels, in all models of the package, of observations that are present or uncertain."""
 
 
 class RadGraphF1(StatelessScorer):
@@ -33,8 +33,8 @@ class RadGraphF1(StatelessScorer):
 
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
     sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
-    lists what only one of the reports has. The quality, see `set_quality`, is that of the findings that
-    present and uncertain observations name, see `named_findings`.
+    lists entities that only one report has. The quality, see `set_quality`, is computed from the findings that present
+    and uncertain observations name, see `named_findings`.
 
     Args:
         model: One of `MODELS`.
@@ -101,7 +101,7 @@ class RadGraphF1(StatelessScorer):
 
 @contextlib.contextmanager
 def _offline() -> Iterator[None]:
-    """Let no request to the Hub be sent; the package has no setting for it."""
+    """Block requests to the Hub; the package has no setting for it."""
     before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
     try:
         yield

@@ -1,4 +1,4 @@
-"""Registry of scorers: one entry holds all that is known about a scorer without importing it.
+"""Registry of scorers: one entry per scorer with its title, class and facts, without an import of the scorer.
 
 `load`, the commands, `radreward list` and the pages of the documentation read these entries.
 """
@@ -27,7 +27,7 @@ class ScorerFacts(NamedTuple):
     needs: str
     """Packages, weights and models."""
     mean: str
-    """Answer to the question if its scores may be averaged."""
+    """Advice on averaging its scores, with the reason."""
     good: str
     """Scores of good candidates."""
     licence: str
@@ -48,11 +48,11 @@ class NamedScorer:
     folder: Path | None = None
     """Folder of the weights, if any."""
     argument: str = ""
-    """Setting that may follow the name after a colon, as in `bertscore:distilroberta-base`."""
+    """Name of the setting that may follow the scorer's name after a colon, as in `bertscore:distilroberta-base`."""
     argument_help: str = ""
     """Description of the argument if it is required."""
     without_argument: ScorerSpec | None = None
-    """Class of the scorer without the argument, if it is another one."""
+    """Class of the scorer without the argument, if the class differs."""
 
 
 _TYPICAL_VALUES = "see [typical values](../score.md)"

@@ -71,10 +71,9 @@ class StatelessScorer(Scorer):
         return fingerprint(type(self).__name__, self.settings(), self.code_version())
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; refuses a folder with other content."""
+        """See `Scorer.save_pretrained`."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
-            config = {"settings": self.settings()}
-            write_model_settings(scratch / self.config_name, config)
+            write_model_settings(scratch / self.config_name, {"settings": self.settings()})
 
     @classmethod
     def from_pretrained(

@@ -1,4 +1,4 @@
-"""Score files: chunks, resume, local and Ray backends."""
+"""Scoring of files and data frames: chunks, resume, local and Ray backends."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Backends that score the chunks of a file, and the one of this process."""
+"""Backends that score the chunks of a file: their interface, and the one in this process."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ class ScoringBackend(Protocol):
 
 
 class LocalBackend:
-    """Scores one chunk after the other in this process.
-
-    Args:
-        scorer: The scorer, or several.
-    """
+    """Scores one chunk after the other in this process."""
 
     def __init__(self, scorer: Scorer | ScorerGroup) -> None:
         self.scorers = ScorerGroup.of(scorer)

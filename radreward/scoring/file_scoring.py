@@ -1,7 +1,7 @@
-"""Score the pairs of a file: streamed, resumable, and not stopped by invalid rows.
+"""Score the pairs of a file in chunks; a run can be resumed, and invalid rows do not stop it.
 
-The route: `scan_input` reads the input once for its columns and duplicate ids. `InputScan.chunks` reads it again in
-chunks of checked rows, a backend scores those that are missing, and `ScoreTable` stores each and joins them.
+`scan_input` reads the input once for its columns and duplicate ids. `InputScan.chunks` reads it again in chunks of
+checked rows, a backend scores the missing chunks, and `ScoreTable` stores each chunk and joins them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def score_file(
         chunk_size: Rows that are held and scored together. Finished chunks are stored in `<output>.parts`: a run that
             was killed resumes with the missing ones.
         progress: Show progress on standard error.
-        backend: Scores the chunks with a scorer equal to `scorer`; defaults to this process.
+        backend: Scores the chunks with a scorer equal to `scorer`; by default this process scores.
         columns: Names of the input's columns.
         csv_formulas: Quote texts like formulas in a CSV output, or keep them, see `csv_cell`.
 
@@ -97,11 +97,13 @@ def score_file(
 
 
 def _fit_references(scorers: ScorerGroup, scan: InputScan, backend: ScoringBackend | None) -> ScorerGroup:
-    """Return the scorers for this run, with a warning about contexts; most do not read the references of the file."""
+    """Return the scorers fitted to the references of the file; warn of unusable contexts if a scorer uses them."""
     if scorers.uses_context:
         warn_unusable_contexts(scan.source, scan.unusable_contexts)
     fitted = scorers.fit_references(scan.references())
     if backend and fitted is not scorers:
         titles = [scorer.title for name, scorer in scorers.scorers.items() if fitted.scorers[name] is not scorer]
-        raise InputError(f"{titles[0]}: needs all references of a run, which workers lack. Score in this process.")
+        raise InputError(
+            f"{titles[0]}: Expected all references of the run but workers lack them. Score without workers."
+        )
     return fitted

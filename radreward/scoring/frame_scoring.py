@@ -26,10 +26,10 @@ def score_frame(
     progress: bool = True,
     **settings: Any,
 ) -> pd.DataFrame:
-    """Return the data frame in pandas with the columns that `score_file` writes appended; index and order are kept.
+    """Return a pandas data frame with the score columns of `score_file` appended; index and order are kept.
 
-    A row that cannot be scored has no scores and a status that says why. Columns `age` and `indication` are used as by
-    `score_file`.
+    A row that cannot be scored has no scores and a status with the reason. Columns `age` and `indication` are used as
+    by `score_file`.
 
     Args:
         frame: A pandas data frame, or anything with `to_pandas`: polars, Arrow, `datasets`.
@@ -40,7 +40,8 @@ def score_frame(
         settings: See `radreward.load`.
 
     Raises:
-        InputError: If there is no such scorer or column, the frame is none, or has a column that a scorer writes.
+        InputError: If there is no such scorer or column, `frame` is not a data frame, or has a column that a scorer
+            writes.
 
     >>> frame = pd.DataFrame({"reference": ["No effusion.", "Clear."], "candidate": ["No effusion.", None]}, [7, 3])
     >>> score_frame(frame, "rouge-l", progress=False)[["total", "status"]]
@@ -51,7 +52,7 @@ def score_frame(
     frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     if not isinstance(frame, pd.DataFrame):
         raise InputError(
-            f"frame: Expected a data frame but got {type(frame).__name__}. Make one of it with `pandas.DataFrame(...)`."
+            f"frame: Expected a data frame but got {type(frame).__name__}. Convert it with `pandas.DataFrame(...)`."
         )
     check_columns(InputColumns(reference, candidate), list(frame.columns), "frame")
     scorers = _scorers(models, settings)
@@ -69,7 +70,7 @@ def score_frame(
 
 
 def _contexts(frame: pd.DataFrame) -> list[PatientContext] | None:
-    """Return what is known of the patients, None if the frame has no column of it."""
+    """Return age and indication of each patient, or None if the frame has neither column."""
     if not (names := [name for name in CONTEXT_COLUMNS if name in frame.columns]):
         return None
     rows = zip(*(frame[name] for name in names), strict=True)

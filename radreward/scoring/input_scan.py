@@ -36,7 +36,7 @@ class CheckedRow(NamedTuple):
     copied: dict[str, Any]
     """Values that are copied to the output, see `InputScan.columns`."""
     error: PairError | None
-    """Why the row cannot be scored."""
+    """Reason why the row cannot be scored, or None."""
 
 
 class FileChunk(NamedTuple):
@@ -58,11 +58,11 @@ class InputScan:
     num_rows: int
     names: InputColumns
     columns: pa.Schema
-    """Columns that are copied to the output: the id first, and all that are not scored."""
+    """Columns that are copied to the output: the id, then all columns except reference and candidate."""
     first_rows: np.ndarray
-    """(num_rows,) int64 number of the first row that has the id of each row."""
+    """(num_rows,) int64: for each row, the number of the first row with its id."""
     unusable_contexts: Mapping[str, int]
-    """Column of the context that the file has → number of rows in which it is missing or unreadable."""
+    """Each context column of the file → number of rows in which its value is missing or unreadable."""
 
     @property
     def chunk_sizes(self) -> list[int]:
@@ -70,11 +70,7 @@ class InputScan:
         return [min(self.chunk_size, self.num_rows - start) for start in range(0, self.num_rows, self.chunk_size)]
 
     def chunks(self, skip: Container[int] = ()) -> Iterator[FileChunk]:
-        """Read the file again and yield its chunks, one in memory at a time.
-
-        Args:
-            skip: Indices of chunks to leave out.
-        """
+        """Read the file again and yield its chunks, one in memory at a time, without the indices in `skip`."""
         for number, rows in enumerate(read_rows(self.source, self.chunk_size)):
             if number not in skip:
                 checked = [CheckedRow(row.number, self._copy_values(row), self.find_error(row)) for row in rows]
@@ -84,11 +80,11 @@ class InputScan:
                 yield FileChunk(number, checked, Pairs(references, candidates, self._contexts(valid)))
 
     def references(self) -> Iterable[str]:
-        """Return the references of all usable pairs, read from the file by every iteration."""
+        """Return the references of all usable pairs; every iteration reads the file."""
         return _References(self)
 
     def find_error(self, row: TableRow) -> PairError | None:
-        """Return why a row cannot be scored, or None."""
+        """Return the reason why a row cannot be scored, or None."""
         if row.error:
             return PairError(None, row.error)
         if self.names.id and (reason := _id_error(row.values.get(self.names.id))):
@@ -106,14 +102,11 @@ class InputScan:
         return {"reference": self.names.reference, "candidate": self.names.candidate}.get(field or "", field)
 
     def _contexts(self, rows: Iterable[TableRow]) -> list[PatientContext] | None:
-        """Return what is known of the patients, None if the file has no column of it."""
+        """Return age and indication of each patient, or None if the file has neither column."""
         return [parse_context(row.values) for row in rows] if self.unusable_contexts else None
 
     def _copy_values(self, row: TableRow) -> dict[str, Any]:
-        """Return the copied values of a row as their columns hold them.
-
-        Values other than text in a column of texts become JSON, and invalid UTF-8 becomes "?".
-        """
+        """Return the copied values of a row; in a column of texts, other values become JSON, and invalid UTF-8 "?"."""
         copied = {}
         for name, kind in zip(self.columns.names, self.columns.types, strict=True):
             is_numbered = self.names.id is None and name == _DEFAULT_ID
@@ -140,12 +133,7 @@ class _References:
 
 
 def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLUMNS) -> InputScan:
-    """Read a file once; its memory grows by 8 bytes per row.
-
-    Args:
-        source: The file.
-        chunk_size: Rows that are scored together.
-        names: Columns to read.
+    """Read a file once, with 8 bytes of memory per row.
 
     Raises:
         InputError: If the file cannot be read, has no readable row, or lacks a required column.
@@ -188,15 +176,10 @@ def warn_unusable_contexts(source: str | Path, unusable: Mapping[str, int]) -> N
 
 
 def check_columns(names: InputColumns, columns: Collection[str], source: str | Path) -> InputColumns:
-    """Return the names of the columns to read, with that of the id.
-
-    Args:
-        names: Requested names.
-        columns: Columns of the input.
-        source: The input, for the message.
+    """Return the names of the columns to read, with the default column of ids if it exists.
 
     Raises:
-        InputError: If a column is missing; names the option that maps it.
+        InputError: If a column is missing; names the option that sets its name.
     """
     for option, name in asdict(names).items():
         if name is not None and name not in columns:
@@ -235,7 +218,7 @@ def _arrow_type(types: set[type]) -> pa.DataType:
 
 
 def _id_hash(row: TableRow, column: str) -> int:
-    """Return 64 bits that are equal for equal ids and differ for rows without a valid id."""
+    """Return a 64-bit hash that is equal for equal ids; each row without a valid id has a hash of its own."""
     name = row.values.get(column)
     text = f"row {row.number}" if row.error or _id_error(name) else f"id {name}"
     return int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest(), "little")

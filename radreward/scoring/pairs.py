@@ -1,4 +1,4 @@
-"""Pairs of reports and the function that scores them, for files, frames, benchmarks and the service."""
+"""Pairs of reports, and functions that score them, for files, data frames, benchmarks and the web service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHUNK_SIZE = 512
 
 
 class Pairs(NamedTuple):
-    """Candidates, their references, and what is known of the patients."""
+    """Candidates, their references, and the contexts of their patients."""
 
     references: Sequence[Any]
     candidates: Sequence[Any]
@@ -36,13 +36,7 @@ def score_pairs(scorer: Scorer, pairs: Pairs) -> Scores:
 
 
 def score_in_chunks(scorer: Scorer, pairs: Pairs, progress: bool = True) -> Scores:
-    """Return the scores of any number of pairs, scored in chunks.
-
-    Args:
-        scorer: The scorer.
-        pairs: The pairs.
-        progress: Show progress on standard error.
-    """
+    """Return the scores of any number of pairs, scored in chunks; `progress` shows progress on standard error."""
     parts = []
     with ProgressReporter(enabled=progress) as reporter:
         title = scorer.title or type(scorer).__name__

@@ -24,13 +24,13 @@ _MAX_RETRIES = 5
 class RayBackend:
     """Scores chunks in workers of a Ray cluster; see `ScoringBackend`.
 
-    Each worker builds its own scorer. The chunk of a worker that died is scored again. Two chunks per worker are in
-    memory at a time.
+    Each worker builds its own scorer. If a worker dies, its chunk is scored again. At most two chunks per worker are in
+    memory.
 
     Args:
         scorer_factory: Builds the scorer, or several, in every worker; a function that Ray can pickle.
         num_workers: Number of workers, one core each.
-        address: Address of a cluster, as for `ray.init`; by default one is started on this machine.
+        address: Address of a cluster, see `ray.init`; by default, a cluster is started on this machine.
         gpus_per_worker: Number of GPUs, or fraction of one, per worker.
 
     Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, read_json_object, write_json
 from radreward.io.atomic import atomic_folder, remove_folder, sweep_scratch_folders
 from radreward.io.progress import ProgressReporter
-from radreward.io.tables import table_suffix, write_table
+from radreward.io.tables import read_json_lines, table_suffix, write_table
 from radreward.io.terminal import print_status
 
 MANIFEST = "radreward-chunks.json"
-"""File of a folder of chunks with all that they depend on. A folder without it is not ours."""
+"""File in a folder of chunks that lists their inputs; a folder without it was not made by a run."""
 
 
 class ChunkStore:
@@ -28,8 +27,8 @@ class ChunkStore:
 
     Args:
         output: The file that the run writes.
-        inputs: All that the chunks depend on, as JSON values by name.
-        suffix: Format of the chunks' files.
+        inputs: JSON values by name; if one changes, stored chunks are no longer valid.
+        suffix: File suffix of the chunks, which defines their format.
 
     Raises:
         InputError: If the folder holds chunks with other inputs, or was not made by a run.
@@ -91,8 +90,8 @@ class ChunkStore:
         return self._path(number), rejects
 
     def remove(self) -> None:
-        """Delete the folder, once the output is written; files of others stay."""
-        sweep_scratch_folders(self.folder)  # of a run that was killed after it had finished the last chunk
+        """Delete the folder after the output is written; other files in it are kept."""
+        sweep_scratch_folders(self.folder)  # of a run that was killed after its last chunk
         foreign = [path for path in self.folder.iterdir() if not self._is_own(path)]
         if not foreign:
             remove_folder(self.folder)
@@ -100,10 +99,10 @@ class ChunkStore:
         for path in sorted(self.folder.iterdir(), key=lambda path: path == self._manifest):  # the manifest is last
             if self._is_own(path):
                 path.unlink()
-        print_status(f"{self.folder}: stays, because it holds other files, such as {foreign[0].name}.")
+        print_status(f"{self.folder}: was not deleted, because it holds other files, such as {foreign[0].name}.")
 
     def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
-        """Compare the inputs with those of the manifest; without a valid manifest, no chunk is finished."""
+        """Compare the inputs with those of the manifest; if it is invalid, delete the records of all chunks."""
         try:
             manifest = read_json_object(self._manifest)
             previous = manifest["inputs"]
@@ -125,7 +124,7 @@ class ChunkStore:
                 f"{self.folder}: the {changed[0]} changed since the run that is to be resumed. "
                 "Delete the folder to start again."
             )
-        _write_manifest(self._manifest, inputs)  # the run before ended without a chunk
+        _write_manifest(self._manifest, inputs)  # the earlier run finished no chunk
 
     def _check_chunks(self) -> set[int]:
         """Return the numbers of the finished chunks."""
@@ -186,7 +185,7 @@ def compute_missing(
 
     Args:
         store: Finished chunks, in JSON lines.
-        output: The file that the rows are for, shown with the progress.
+        output: The file for the rows, shown with the progress.
         num_rows: Number of rows.
         chunk_size: Rows that are computed together.
         description: Label of the progress, as "Judging".
@@ -201,9 +200,4 @@ def compute_missing(
             if number not in store:
                 store.write(number, pa.schema([]), compute(part))
                 progress.advance(task, sizes[number])
-    return (_read_json_lines(store.read(number)[0]) for number in range(len(slices)))
-
-
-def _read_json_lines(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8", newline="\n") as file:
-        return [json.loads(line) for line in file]
+    return ([row.values for row in read_json_lines(store.read(number)[0])] for number in range(len(slices)))

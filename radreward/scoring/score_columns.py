@@ -21,7 +21,7 @@ STATUS_COLUMN = "status"
 
 
 class ScoredRow(NamedTuple):
-    """Scores of a pair by column, and why scores are missing, if any."""
+    """Scores of a pair by column, and the reason if scores are missing."""
 
     values: dict[str, Any]
     error: PairError | None
@@ -58,10 +58,10 @@ class ScorerGroup:
         return pa.schema(fields)
 
     def fit_references(self, references: Iterable[str]) -> ScorerGroup:
-        """Return the scorers fitted to all references of a run; itself if none of them needs that.
+        """Return the scorers fitted to all references of a run, or itself if none changes.
 
         Args:
-            references: The references; may be iterated once per scorer.
+            references: The references; each scorer may iterate over them.
         """
         fitted = {name: scorer.fit_references(references) for name, scorer in self.scorers.items()}
         unchanged = all(fitted[name] is scorer for name, scorer in self.scorers.items())
@@ -81,11 +81,7 @@ class ScorerGroup:
         return {name: scorer.fingerprint() for name, scorer in self.scorers.items()}
 
     def rows(self, scores: Sequence[Scores]) -> Iterator[ScoredRow]:
-        """Yield the columns of each pair; a total is negated if lower is better.
-
-        Args:
-            scores: Scores of each scorer.
-        """
+        """Yield the columns of each pair from the scores of each scorer; a total is negated if lower is better."""
         parts = [_rows(part, scorer) for part, scorer in zip(scores, self.scorers.values(), strict=True)]
         for row in zip(*parts, strict=True):
             values: dict[str, Any] = {}
@@ -99,7 +95,7 @@ class ScorerGroup:
             yield ScoredRow(values, _join_errors(errors))
 
     def unscored(self, reason: str) -> dict[str, Any]:
-        """Return the columns of a pair that no scorer is asked to score."""
+        """Return the columns of an invalid pair, which is not passed to any scorer."""
         statuses = {self._prefix(name) + STATUS_COLUMN: reason for name in self.scorers}
         return dict.fromkeys(self.columns.names) | statuses
 
@@ -143,7 +139,7 @@ def _number_columns(scorer: Scorer) -> list[str]:
 
 
 def _join_errors(errors: Sequence[PairError]) -> PairError | None:
-    """Return the errors of a pair as one; it concerns the candidate unless an error concerns the reference."""
+    """Return the errors of a pair as one; its field is the reference if an error has this field, else the candidate."""
     if not errors:
         return None
     field = "reference" if "reference" in [error.field for error in errors] else "candidate"

@@ -1,4 +1,4 @@
-"""Output of a scored file: chunks are stored as they are scored, and joined when all are present."""
+"""Output of a scored file: scored chunks are stored, and joined when all are present."""
 
 from __future__ import annotations
 
@@ -58,12 +58,7 @@ class ScoreTable:
         return sum(size for number, size in enumerate(self.scan.chunk_sizes) if number in self.store)
 
     def write(self, chunk: FileChunk, scores: Sequence[Scores]) -> None:
-        """Store a scored chunk.
-
-        Args:
-            chunk: The rows.
-            scores: Scores of their pairs by each scorer.
-        """
+        """Store a chunk with the scores of its pairs by each scorer."""
         scored = self.scorers.rows(scores)
         rows, rejects = [], []
         for row in chunk.rows:
@@ -79,12 +74,8 @@ class ScoreTable:
                 rejects.append(reject)
         self.store.write(chunk.number, self.schema, rows, rejects)
 
-    def join(self, csv_formulas: CSVFormulas = "quote") -> int:
-        """Write both files, delete the stored chunks, and return the number of rejected rows.
-
-        Args:
-            csv_formulas: See `score_file`.
-        """
+    def join(self, csv_formulas: CSVFormulas) -> int:
+        """Write both files, delete the stored chunks, and return the number of rejected rows."""
         rejected = 0
         with ExitStack() as stack:
             writer = stack.enter_context(AtomicTableWriter(self.output, self.schema, csv_formulas))
@@ -102,7 +93,7 @@ class ScoreTable:
         return rejected
 
     def _writable(self, copied: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return copied values with dates and the like as text, unless the output is Parquet, which has such types."""
+        """Return the copied values; unless the output is Parquet, values such as dates become text."""
         if self.store.suffix == ".parquet":
             return copied
         return {

@@ -29,9 +29,9 @@ from radreward.types import Side
 
 logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 5
-"""Time after which a client should try again if the queue is full."""
+"""Seconds after which a client should try again if the queue is full."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is no JSON"},
+    400: {"description": "The body is not JSON"},
     408: {"description": "The body arrived too slowly"},
     413: {"description": "The body or the number of pairs is too large"},
     415: {"description": "The content type is not application/json"},
@@ -49,8 +49,8 @@ class ServiceLimits:
     Attributes:
         max_pairs: Pairs in a request.
         max_bytes: Size of a request.
-        max_requests: Requests that may wait or be scored at a time.
-        seconds: Time of a request, and of the arrival of its body.
+        max_requests: Maximum number of requests that wait or are scored.
+        seconds: Maximum time of a request, and of the arrival of its body.
     """
 
     max_pairs: int = 100
@@ -63,7 +63,7 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
     """Return the service of loaded scorers. It stores nothing and logs no report.
 
     `POST /score` scores pairs as `radreward score` does, `GET /models` lists the metrics, `GET /health` answers as soon
-    as the service can score, `GET /openapi.json` describes all of this, and `GET /` is the page.
+    as the service can score, `GET /openapi.json` describes these requests, and `GET /` is the page.
 
     Args:
         scorers: Scorers by name.
@@ -186,7 +186,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Return the first problem of a body with its field, and nothing of its content."""
+    """Return the first problem of a body with its field, without its content."""
     if not isinstance(error, RequestValidationError):
         raise error
     first = error.errors()[0]

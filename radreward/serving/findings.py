@@ -21,7 +21,7 @@ _UNMATCHED: dict[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE:
 
 @dataclass(frozen=True, slots=True)
 class MarkedFinding:
-    """A part of a report, and what became of it in the other report."""
+    """A part of a report, with the kind of its match in the other report."""
 
     side: Side
     """Report that states it."""
@@ -35,11 +35,11 @@ class MarkedFinding:
 
 
 def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
-    """Return the findings of a pair; none if the evidence has another form, as that of a scorer of one's own.
+    """Return the findings of a pair; none if the evidence has an unknown form, as that of a custom scorer.
 
     Args:
         evidence: Evidence of one pair, see `Scores`.
-        texts: Both reports as the scorer saw them, see `normalize_report`.
+        texts: Both reports, normalized by `normalize_report`.
 
     >>> evidence = {"missing": [("Abnormality", "effusion")], "extra": []}
     >>> read_findings(evidence, {Side.REFERENCE: "Effusion.", Side.CANDIDATE: "Clear."})[0].kind
@@ -67,7 +67,7 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
 
 
 def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[MarkedFinding]:
-    """Yield the statements in which an error is likely, and those of both reports that are compared with each other."""
+    """Yield the statements in which an error is likely, and the other statements that are each other's counterpart."""
     counterparts = {(entry.side, entry.text): entry.counterpart for entry in statements}
     for entry in statements:
         tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
@@ -89,7 +89,7 @@ def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, st
 
 
 def _from_entities(matches: Iterable[EntityMatch]) -> Iterator[MarkedFinding]:
-    """Yield a finding per entity that is no mere body part; the same cosines as in the quality decide."""
+    """Yield a finding per entity that is not only a body part; the cosine thresholds are those of the quality."""
     for match in matches:
         entity, side = match.entity, match.side
         if entity.type != "Anatomy":
@@ -106,7 +106,7 @@ def _kind(side: Side, agreement: float) -> FindingKind:
 
 
 def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
-    """Yield a finding per label that a report states; labels of both reports may differ, as positive and negative."""
+    """Yield a finding per label of a report; the value in the other report may differ, as positive and negative."""
     labels = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
     for side, own in labels.items():
         other = labels[side.other]
@@ -127,7 +127,7 @@ def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
 
 
 def _error_kind(tag: str) -> FindingKind:
-    """Return what became of a finding with an error of a criterion."""
+    """Return the kind of a finding with an error of this criterion."""
     if "missing" in tag or "omission" in tag:
         return "missed"
     return "invented" if "false" in tag else "differs"

@@ -17,7 +17,7 @@ class PairRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reference: str = Field(description="The report that is right.")
+    reference: str = Field(description="The report to compare with, which is assumed to be right.")
     candidate: str = Field(description="The report to judge.")
     age: float | str | None = Field(None, description="Years, or a text with a unit, as `8 months`; weighs findings.")
     indication: str | None = Field(None, description="Reason for the examination; weighs findings.")
@@ -46,13 +46,13 @@ class ScoreRequest(BaseModel):
 
 
 class MetricScores(BaseModel):
-    """Scores of a pair by one metric, with the values that `radreward score` writes; null where there is none."""
+    """Scores of a pair by one metric, as `radreward score` writes them; null if a value is missing."""
 
     total: float | None = Field(description="Higher is better.")
-    quality: float | None = Field(description="Share of what is right, from 0 to 1.")
+    quality: float | None = Field(description="Correct share of the candidate, from 0 to 1.")
     sub_scores: dict[str, float | None]
     error_counts: dict[str, float | None] = Field(description="Expected errors by criterion.")
-    status: str = Field(description='"ok", or why the score is missing or limited.')
+    status: str = Field(description='"ok", or the reason why the score is missing or limited.')
     evidence: Any = None
     findings: list[MarkedFinding] | None = None
 
@@ -62,7 +62,7 @@ class PairAnswer(BaseModel):
 
     id: str | int
     scores: dict[str, MetricScores]
-    texts: dict[Side, str] | None = Field(None, description="Reports as the metrics saw them; with evidence only.")
+    texts: dict[Side, str] | None = Field(None, description="Normalized reports, as scored; with evidence only.")
 
 
 class ScoreAnswer(BaseModel):

@@ -9,14 +9,10 @@ from radreward.io.pages.html_page import HTMLPage, build_page
 from radreward.serving.messages import MetricDescription
 
 SCRIPTS = ("marks", "metrics", "reports", "main")
-"""Scripts in the order of the page: each uses those before it, and the shared ones."""
+"""Scripts in the order of the page; a script may use earlier ones and the shared ones."""
 
 
 def service_page(metrics: Sequence[MetricDescription]) -> HTMLPage:
-    """Return the page; it sends reports to its own server only, and stores nothing.
-
-    Args:
-        metrics: Metrics of the service, in the order of the page.
-    """
+    """Return the page for these metrics, in this order; it sends reports to its own server only, and stores nothing."""
     data = {"metrics": [metric.model_dump() for metric in metrics]}
     return build_page("Compare two reports · radreward", data, files("radreward.serving"), SCRIPTS, connects=True)

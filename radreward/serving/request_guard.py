@@ -22,7 +22,7 @@ _HEADERS = (
 
 
 class RequestGuard:
-    """ASGI middleware that refuses bodies that are no JSON, too large or too slow, and reports no content on failure.
+    """ASGI middleware that refuses bodies that are not JSON, too large or too slow; errors quote no content.
 
     Args:
         app: The application.

@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class QueueFullError(Exception):
-    """Raised if as many requests wait as may wait."""
+    """Raised if the maximum number of requests already waits."""
 
 
 class ScoringQueue:
-    """Runs functions one after the other in a thread of its own, so that a model is never used twice at a time.
+    """Runs functions one after the other in one thread, so that two requests never use a model at the same time.
 
     Args:
-        max_requests: Number of functions that may wait or run together.
+        max_requests: Maximum number of functions that wait or run.
     """
 
     def __init__(self, max_requests: int) -> None:
@@ -38,5 +38,5 @@ class ScoringQueue:
         return future
 
     def close(self) -> None:
-        """Drop what waits and wait for what runs."""
+        """Cancel waiting functions, and wait for the running one."""
         self._executor.shutdown(cancel_futures=True)

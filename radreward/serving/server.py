@@ -42,14 +42,9 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def serve_app(app: FastAPI, listener: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, then answer the requests that were accepted. Requests are not logged.
-
-    Args:
-        app: The service.
-        listener: Its socket.
-    """
+    """Serve on a socket until SIGINT or SIGTERM, then answer the accepted requests. Requests are not logged."""
     import uvicorn
 
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-    with suppress(KeyboardInterrupt):  # raised again by the server once it has ended
+    with suppress(KeyboardInterrupt):  # the server raises it again after it has stopped
         uvicorn.Server(config).run(sockets=[listener])

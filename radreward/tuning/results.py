@@ -72,9 +72,9 @@ def _no_complete_trial(study: Study, rows: list[dict[str, Any]]) -> InputError:
 
 
 def _parameter_importances(study: Study) -> dict[str, float]:
-    """Return the shares of the parameters in what separates good trials from others (PED-ANOVA), largest first.
+    """Return the share of each parameter in the difference between good and other trials (PED-ANOVA), largest first.
 
-    Conditional parameters count where they are active. Empty if all complete trials have the same value.
+    A conditional parameter counts in trials in which it is active. Empty if all complete trials have the same value.
     """
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     if len({trial.value for trial in complete}) < 2:

@@ -51,8 +51,8 @@ def _first_number(trial: FrozenTrial) -> int:
 def queue_interrupted_trials(study: Study) -> None:
     """Queue a copy of every trial whose worker was killed or interrupted.
 
-    To be called by one worker at a time. A worker is dead if it sent no heartbeat for a minute, to a database, or if it
-    left the lock of its run folder, which also serves journal files and takes no time.
+    Call it in one worker at a time. A worker counts as dead if the database had no heartbeat for a minute, or if its
+    run folder has a lock file that no process holds. The latter is found at once, and with journal files too.
     """
     with allow_experimental():
         fail_stale_trials(study)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from radreward.errors import InputError
@@ -29,7 +29,7 @@ class RunGroup(NamedTuple):
 def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
     """Group runs that differ in their seed only; groups are in order of appearance.
 
-    Groups are named by what a study chose if that is unique: `both` for a variant, `lambda_=0.5` for a setting.
+    Groups are named by the parameters of a study if these differ: `both` for a variant, `lambda_=0.5` for a setting.
     Otherwise they are named by the settings that differ, and a single group by its first folder.
 
     Raises:
@@ -108,13 +108,11 @@ def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> li
 
 def _differing_keys(settings: Sequence[FlatSettings]) -> list[str]:
     """Return the keys with different values, without arguments that only one of several differing classes has."""
-    keys = dict.fromkeys(key for entry in settings for key in entry)
-    differing = [key for key in keys if len({entry.get(key) for entry in settings}) > 1]
-    return [key for key in differing if len(_distinct_values(key, settings)) > 1 or not _has_parent(key, differing)]
-
-
-def _distinct_values(key: str, settings: Iterable[Mapping[str, str]]) -> set[str]:
-    return {entry[key] for entry in settings if key in entry}
+    values: dict[str, set[str]] = {}
+    for key, value in ((key, value) for entry in settings for key, value in entry.items()):
+        values.setdefault(key, set()).add(value)
+    differing = [key for key in values if len({entry.get(key) for entry in settings}) > 1]
+    return [key for key in differing if len(values[key]) > 1 or not _has_parent(key, differing)]
 
 
 def _has_parent(key: str, keys: Sequence[str]) -> bool:

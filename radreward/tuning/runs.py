@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json_object
-from radreward.io.yaml_files import read_yaml
+from radreward.io.yaml_files import read_yaml_mapping
 
 if TYPE_CHECKING:
     from radreward.modules import MetricTable  # not at run time, because it imports torch
@@ -30,7 +30,7 @@ FlatSettings = Mapping[str, str]
 
 SEED_KEY = "seed_everything"
 _IGNORED_SETTINGS = (SEED_KEY, "run_dir", "ckpt_path", "overwrite", "checkpoint_every", "trainer.enable_progress_bar")
-"""Settings in which runs of one group may differ, because they do not change the results, and the seed."""
+"""Settings in which runs of one group may differ: the seed, and settings that do not change the results."""
 
 
 class ValidationPredictions(NamedTuple):
@@ -75,10 +75,10 @@ class FinishedRun:
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
-    """Return runs and the finished trials of studies, in the given order, and the skipped trials with reasons.
+    """Return runs and the finished trials of studies in the given order, and one line per skipped trial.
 
     Raises:
-        InputError: If a folder is neither run nor study, a run is not finished, or a run is given twice.
+        InputError: If a folder is neither a run nor a study, a run is not finished, or a run is given twice.
     """
     runs: list[FinishedRun] = []
     skipped: list[str] = []
@@ -101,7 +101,7 @@ def read_run(path: Path) -> FinishedRun:
     """Read the folder of a run.
 
     Raises:
-        InputError: If the folder is no run, the run is not finished, or a file is invalid.
+        InputError: If the folder is not a run, the run is not finished, or a file is invalid.
     """
     if not (path / CONFIG_FILE).is_file():
         problem = f"it has no {CONFIG_FILE}" if path.exists() else "it does not exist"
@@ -120,7 +120,7 @@ def read_run(path: Path) -> FinishedRun:
             raise InputError(f"{path}: Expected a finished run of a model with criteria but it has no {name}.")
     trial = path / "trial.json"
     criteria = _read_criteria(model_config)
-    settings = dict(_flatten_config(_read_config(path / CONFIG_FILE), read_json_object(path / DATA_FILE)))
+    settings = dict(_flatten_config(read_yaml_mapping(path / CONFIG_FILE), read_json_object(path / DATA_FILE)))
     params = read_json_object(trial).get("params", {}) if trial.is_file() else {}
     return FinishedRun(
         folder=path,
@@ -228,10 +228,3 @@ def _flatten(value: Any, key: str) -> Iterator[tuple[str, str]]:
 
 def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    value = read_yaml(path)
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: Expected a YAML mapping but got {type(value).__name__}.")
-    return value

@@ -19,9 +19,6 @@ class SamplerPerTrial(BaseSampler):
     """The sampler of a study, created anew for every trial.
 
     A single generator per study would repeat its suggestions in a second worker and after a restart.
-
-    Args:
-        config: The study.
     """
 
     def __init__(self, config: StudyConfig) -> None:

@@ -45,7 +45,7 @@ class SearchParameter(NamedTuple):
 
     Attributes:
         name: Dotted key of `fit`, or name of a set of variants.
-        distribution: _Distribution of its values.
+        distribution: Distribution of its values.
         overrides: Maps a value to the settings it changes, by dotted key.
         active_if: Values of earlier parameters that activate this one.
     """
@@ -210,7 +210,7 @@ def _parser_of(entry: Mapping[str, Any]) -> _Parser:
         raise InputError("Expected one of: low and high; choices; variants.")
     [(keys, parse)] = parsers
     if unknown := sorted(set(map(str, entry)) - keys):
-        raise InputError(f"unknown key {unknown[0]!r}; Expected {', '.join(sorted(keys))}.")
+        raise InputError(f"Expected the keys {', '.join(sorted(keys))} but got {unknown[0]!r}.")
     return parse
 
 

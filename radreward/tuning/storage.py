@@ -49,7 +49,7 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
 
 
 def storage_location(url: str | None, folder: Path) -> str:
-    """Return what `optuna-dashboard` takes: the URL of the storage, without its password, or the path of a log file.
+    """Return the argument of `optuna-dashboard`: the URL of a storage without its password, or the path of a log file.
 
     >>> storage_location(None, Path("runs/margin"))
     'sqlite:///runs/margin/study.db'
@@ -79,7 +79,7 @@ def _open_journal(path: Path) -> JournalStorage:
 def _open_database(url: str) -> RDBStorage:
     backend = make_url(url).get_backend_name()
     options: dict[str, Any] = {"connect_args": _CONNECT_ARGS.get(backend, {})}
-    # A file is opened and closed each time: Optuna closes no connection that is kept for later.
+    # Open and close a file each time: Optuna never closes a pooled connection.
     options |= {"poolclass": NullPool} if backend == "sqlite" else {"pool_pre_ping": True}
     with allow_experimental():
         return RDBStorage(

@@ -43,7 +43,7 @@ def run_study(
 
     Args:
         config: The study.
-        runner: Builds the training of a trial.
+        runner: Builds the training run of a trial.
         folder: Folder of the study; defaults to `runs/<study>`.
         storage: URL of the storage, see `open_storage`.
         overwrite: Delete a study of this name and its trial folders first.
@@ -62,7 +62,7 @@ def run_study(
         study = _open_study(config, open_storage(storage, folder), folder, overwrite)
     print_status(f"study {config.study}: {config.trials} trials in {folder}; storage {location}")
     worker = StudyWorker(study, config, runner, folder)
-    gc.freeze()  # exclude imported modules from the collection after each trial
+    gc.freeze()  # the garbage collection after each trial then skips imported modules
     try:
         while worker.run_next_trial():
             pass
@@ -95,17 +95,11 @@ def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
             raise InputError(f"study {config.study}: {config.base} with {' '.join(overrides)}: {error}") from error
 
 
-def _open_study(config: StudyConfig, storage: BaseStorage, folder: Path, overwrite: bool = False) -> Study:
+def _open_study(config: StudyConfig, storage: BaseStorage, folder: Path, overwrite: bool) -> Study:
     """Load the study from the storage, or create it.
 
-    Args:
-        config: The study.
-        storage: Its storage.
-        folder: Folder of the study.
-        overwrite: Delete a study of this name and its trial folders first.
-
     Raises:
-        InputError: If the study of this name searches something else, or the folder holds something else.
+        InputError: If the study of this name has another search space, or the folder has other content.
     """
     if overwrite:
         with suppress(KeyError):

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.io.yaml_files import read_yaml
+from radreward.io.yaml_files import read_yaml_mapping
 from radreward.tuning.search_space import ParameterValue, SearchSpace
 
 _DEFAULTS: dict[str, Any] = {
@@ -104,7 +104,7 @@ def load_study_config(
         InputError: If the file is invalid; names the file and the key.
     """
     try:
-        return _parse_config(_read_settings(path), base, trials, overrides)
+        return _parse_config(read_yaml_mapping(path), base, trials, overrides)
     except InputError as error:
         raise InputError(error if str(error).startswith(str(path)) else f"{path}: {error}") from error
 
@@ -113,7 +113,7 @@ def _parse_config(
     contents: dict[str, Any], base: Path | None, trials: int | None, overrides: Sequence[str]
 ) -> StudyConfig:
     if unknown := sorted(set(map(str, contents)) - {*_DEFAULTS, *_REQUIRED}):
-        raise InputError(f"unknown key {unknown[0]!r}; Expected {', '.join([*_REQUIRED, *_DEFAULTS])}.")
+        raise InputError(f"Expected the keys {', '.join([*_REQUIRED, *_DEFAULTS])} but got {unknown[0]!r}.")
     entries = {**_DEFAULTS, **contents}
     if base is not None:
         entries["base"] = str(base)
@@ -135,7 +135,7 @@ def _parse_config(
     entries["overrides"] = {**entries["overrides"], **dict(_parse_override(entry) for entry in overrides)}
     entries["trials"] = _trial_count(entries, space, trials)
     definition = {key: entries[key] for key in (*_DEFAULTS, "space") if key != "trials"}
-    definition["base"] = _read_settings(Path(entries["base"]))  # the contents: the file may be moved
+    definition["base"] = read_yaml_mapping(entries["base"])  # the contents: the file may be moved
     return StudyConfig(
         **{key: entries[key] for key in ("study", *_DEFAULTS)},
         base=Path(entries["base"]),
@@ -156,20 +156,13 @@ def _trial_count(entries: Mapping[str, Any], space: SearchSpace, trials: int | N
     return total
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
-    contents = read_yaml(path)
-    if not isinstance(contents, dict):
-        raise InputError(f"{path}: Expected settings by name but got {contents!r}.")
-    return contents
-
-
 def _parse_override(entry: str) -> tuple[str, str]:
     key, sign, value = entry.removeprefix("--").partition("=")
     if not sign or not key:
-        raise InputError(f"{entry}: Expected dotted.key=value.")
+        raise InputError(f"Expected a setting as dotted.key=value but got {entry!r}.")
     return key, value
 
 
 def _to_argument(value: Any) -> str:
-    """Format a value as on the command line."""
+    """Return a value as it is written on the command line."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -100,7 +100,7 @@ class ReportValidations(Callback):
             raise StudyError(f"metric: {self.metric!r} is never logged; logged are {logged}.")
         self.values[step] = float(trainer.callback_metrics[self.metric])
         self.trial.report(self.values[step], step)
-        is_last = step >= trainer.estimated_stepping_batches  # all the cost is spent
+        is_last = step >= trainer.estimated_stepping_batches  # pruning would save nothing
         if not is_last and self.trial.should_prune():
             raise TrialPruned(f"worse than the median at step {step}")
 
@@ -128,7 +128,7 @@ def run_trial(
         study_error = error
         result = TrialResult(TrialState.FAIL, None, str(error))
     except Exception as error:  # recorded; other values may succeed
-        if is_disk_error(error):  # no value would: the trial is resumed when the study is
+        if is_disk_error(error):  # other values would fail too: the study stops, and later resumes this trial
             raise
         write_text_file(folder / "error.txt", traceback.format_exc())
         result = TrialResult(TrialState.FAIL, None, _reason(error))
@@ -196,7 +196,7 @@ def _build_run(
 
 
 def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:
-    """Return True if the worker died between the checkpoint and a validation due at its step: Lightning skips it."""
+    """Return True if the worker died after the checkpoint, before the validation of its step, which Lightning skips."""
     step = load_checkpoint(checkpoint)["global_step"]
     interval = getattr(trainer, "val_check_interval", None)
     not_due = isinstance(interval, int) and trainer.accumulate_grad_batches == 1 and step % interval

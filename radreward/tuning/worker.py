@@ -40,7 +40,7 @@ class TrialFailed(Exception):
 
 
 class TrialLost(BaseException):
-    """Another worker took a trial over; no `Exception`, because Optuna would store it as a failure."""
+    """Another worker took a trial over; a `BaseException`, because Optuna would store an `Exception` as a failure."""
 
 
 class StudyWorker:
@@ -48,8 +48,8 @@ class StudyWorker:
 
     Args:
         study: The study.
-        config: Its file.
-        runner: Builds the training of a trial.
+        config: The content of its file.
+        runner: Builds the training run of a trial.
         folder: Folder of the study.
     """
 
@@ -57,7 +57,7 @@ class StudyWorker:
         self.study, self.config, self.runner, self.folder = study, config, runner, folder
 
     def run_next_trial(self) -> bool:
-        """Run an interrupted trial or else a new one; return False if the study needs no other trial."""
+        """Run an interrupted trial, or else a new one; return False if the study is complete."""
         with ExitStack() as running, ExitStack() as starting:
             starting.enter_context(starting_lock(self.folder))
             queue_interrupted_trials(self.study)

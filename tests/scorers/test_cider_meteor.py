@@ -64,7 +64,7 @@ def test_cider_file_scored_with_all_references(tmp_path: Path) -> None:
         totals = [json.loads(line)["total"] for line in output.read_text().splitlines()]
         assert totals[:4] == pytest.approx(expected)
         assert totals[4] is None
-    with pytest.raises(InputError, match="CIDEr-D: needs all references of a run, which workers lack"):
+    with pytest.raises(InputError, match="CIDEr-D: Expected all references of the run but workers lack them"):
         score_file(CIDEr(), source, tmp_path / "a.jsonl", progress=False, backend=lambda chunks: iter(()))
     fitted = CIDEr().fit_references(references)
     score_file(fitted, source, tmp_path / "b.jsonl", progress=False)

@@ -113,7 +113,9 @@ def test_file_of_the_user_among_the_chunks_stays(
     (parts / "notes.txt").write_text("mine")
     score_file(Overlap(), source, tmp_path / "out.jsonl", CHUNK, progress=False)
     assert [path.name for path in parts.iterdir()] == ["notes.txt"]
-    assert "out.jsonl.parts: stays, because it holds other files, such as notes.txt" in capsys.readouterr().err
+    assert (
+        "out.jsonl.parts: was not deleted, because it holds other files, such as notes.txt" in capsys.readouterr().err
+    )
 
 
 def test_run_that_ended_without_a_chunk_stops_no_other(source: Path, tmp_path: Path) -> None:

@@ -22,20 +22,20 @@ class HTMLPage(NamedTuple):
 
     text: str
     policy: str
-    """Its content security policy, which the page contains; servers send it as a header too."""
+    """Content security policy in the page; servers send it as a header too."""
 
 
 def build_page(title: str, data: Any, sources: Traversable, scripts: Iterable[str], connects: bool = False) -> HTMLPage:
     """Return a page without external links.
 
-    Data are never parsed as HTML: they are stored as JSON, and the scripts insert them as text. The content security
-    policy forbids other scripts, images and, unless `connects`, connections.
+    The page stores data as JSON, and scripts insert them as text, so they are never parsed as HTML. The content
+    security policy forbids other scripts, images and, unless `connects`, connections.
 
     Args:
         title: Title of the browser window.
         data: JSON values, which scripts read from the element `data`.
         sources: Folder with `page.css` and `js`.
-        scripts: Names of the page's scripts in order: each uses those before it, and `_SHARED_SCRIPTS`.
+        scripts: Names of the page's scripts in order; a script may use earlier ones and `_SHARED_SCRIPTS`.
         connects: Allow requests to the page's own server.
 
     Raises:

@@ -14,10 +14,10 @@ _SIGNIFICANCE_PREFIXES = ("significant_", "insignificant_")
 
 
 def read_cases(path: Path) -> list[RatingCase]:
-    """Read the columns id, reference, candidate and, if there are any, group and system.
+    """Read the columns id, reference, candidate and, if present, group and system.
 
     Raises:
-        InputError: If the file cannot be read, or a row is unusable or has the id of another; names file and row.
+        InputError: If the file cannot be read, a row is invalid, or an id is there twice; names file and row.
     """
     rows = list(read_validated_rows(path, parse_case))
     counts = Counter(case.id for _, case in rows)
@@ -30,7 +30,7 @@ def read_cases(path: Path) -> list[RatingCase]:
 
 
 def check_error_types(criteria: Criteria) -> None:
-    """Check that criteria are errors without significance, which raters state for each error.
+    """Check that criteria are types of errors without significance; raters state the significance of each error.
 
     Raises:
         InputError: If a criterion is a rating, or names a significance.

@@ -15,12 +15,7 @@ from radreward.types import Side
 
 
 def write_label_studio(cases: Sequence[RatingCase], criteria: Criteria, path: Path) -> Path:
-    """Write tasks as JSON, and the labelling configuration beside them as XML; return the path of the latter.
-
-    Args:
-        cases: The cases.
-        criteria: Types of errors.
-        path: The file of the tasks.
+    """Write tasks as JSON to `path`, and the labelling configuration beside them as XML; return the path of the XML.
 
     Raises:
         InputError: If a file cannot be written.

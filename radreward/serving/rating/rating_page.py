@@ -12,20 +12,14 @@ from radreward.io.pages.html_page import build_page
 from radreward.meta_evaluation.converters.ratings import RATINGS_FORMAT, RatingCase, cases_digest
 
 SCRIPTS = ("ratings", "report_cursor", "case_view", "main")
-"""Scripts in the order of the page: each uses those before it, and the shared ones."""
+"""Scripts in the order of the page; a script may use earlier ones and the shared ones."""
 
 
 def write_rating_page(cases: Sequence[RatingCase], criteria: Criteria, title: str, path: Path) -> None:
     """Write a page as one file without external links.
 
-    The browser saves after every change, under the digest of cases and criteria; the export has one file per rater,
-    which `read_ratings` reads.
-
-    Args:
-        cases: The cases in the order of the page.
-        criteria: Types of errors.
-        title: Title of the page.
-        path: The file to write.
+    The browser saves after every change, under the digest of cases and criteria. Each rater exports one file, which
+    `read_ratings` reads. The names of the criteria are the types of errors.
 
     Raises:
         InputError: If the file cannot be written.

@@ -1,4 +1,4 @@
-// The cases, what the rater said about them, and the copy of it in the browser.
+// The cases, the ratings, and their copy in the browser.
 
 const data = JSON.parse(byId("data").textContent);
 const STORAGE_KEY = `radreward-ratings-${data.digest}`;
@@ -12,7 +12,7 @@ const state = { rater: "", index: 0, ratings: data.cases.map(emptyRating), saved
 const current = () => state.ratings[state.index];
 const numRated = () => state.ratings.filter(({ rating }) => rating !== null).length;
 
-// Kept in the browser under the digest of the cases; what cannot be stored is said, and can still be exported.
+// Store the ratings in the browser under the digest of the cases; if that fails, the page says so.
 function save() {
   try {
     const { rater, index, ratings } = state;
@@ -40,7 +40,7 @@ const exported = () => ({
   cases: data.cases.map((entry, index) => ({ ...entry, ...state.ratings[index] })),
 });
 
-// Continue with an exported file, on another computer; the reason if it is of other cases.
+// Continue with an exported file, on another computer; returns the reason if its cases differ.
 function imported(text) {
   let file;
   try {

@@ -1,6 +1,6 @@
 // Words of a report, selected by arrow keys or by the mouse, and marked where errors are.
 
-// After an error was marked, nothing is selected, but the arrow keys continue from here.
+// After an error is marked, nothing is selected; the arrow keys continue from this position.
 const cursor = { side: null, anchor: 0, focus: 0, isActive: false };
 
 // Words with their offsets in characters, not UTF-16 units.
