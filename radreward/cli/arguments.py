@@ -10,12 +10,9 @@ _SETTINGS = {option: setting for setting, option in OPTIONS.items()}
 
 
 def normalize_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return arguments with their options as the names of settings.
+    """Return arguments in which options have the names of settings.
 
     A nested null, which jsonargparse reads as the text None, becomes a part of its parent.
-
-    Args:
-        arguments: The arguments.
 
     >>> normalize_arguments(["--run-dir=a-b", "--model.backbone.lora=null"])
     ['--run_dir=a-b', '--model.backbone={"init_args": {"lora": null}}']

@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radreward.cli.inputs import check_scorers
-from radreward.cli.judging import (
-    JudgeOptions,
-    ReportPairs,
-    load_regressor,
-    read_report_pairs,
-    resumable_rows,
-)
+from radreward.cli.judging import JudgeOptions, ReportPairs, load_regressor, read_report_pairs, resumable_rows
 from radreward.cli.llm_options import LLMOptions
 from radreward.cli.refinement import Refinement
 from radreward.errors import InputError

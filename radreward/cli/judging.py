@@ -50,11 +50,7 @@ class JudgeOptions:
         return self.judge == _CHAT
 
     def make_judge(self, llm: LLMOptions, model: ChatModel | None) -> SentenceJudge:
-        """Return the judge.
-
-        Args:
-            llm: Options of a chat judge's language model.
-            model: The language model of a chat judge; None for any other.
+        """Return the judge; `llm` and `model` are for a chat judge, `model` is None for any other.
 
         Raises:
             InputError: If there is no such judge, or a number is out of range.
@@ -107,11 +103,7 @@ def load_judge(name: str, *alternatives: str) -> RelationJudge:
 
 
 def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
-    """Return the scorer of `fit-regressor` with another judge.
-
-    Args:
-        folder: Folder of the scorer, or of the run of `fit-regressor`.
-        judge: The judge whose scores are regressed.
+    """Return the scorer in a folder of `fit-regressor`, or in its run, with another judge.
 
     Raises:
         InputError: If there is no such scorer, or it has no regressor.
@@ -182,17 +174,10 @@ def resumable_rows(
     fingerprint: Mapping[str, Any],
     compute: Callable[[ReportPairs], list[dict[str, Any]]],
 ) -> Iterator[Iterable[list[dict[str, Any]]]]:
-    """Compute the rows of an output chunk by chunk; chunks of an interrupted run are reused.
+    """Yield the rows of an output in chunks; chunks of an interrupted run are reused.
 
-    A language model is asked about all pairs at once, because its responses are cached one by one.
-
-    Args:
-        judge: The judge.
-        source: The input file.
-        output: The file that the block writes.
-        pairs: The pairs of the input.
-        fingerprint: JSON values that the rows depend on, besides the input.
-        compute: Returns one row per pair.
+    A language model judges all pairs at once, because its responses are cached one by one. `compute` returns one row
+    per pair; `fingerprint` has the JSON values that the rows depend on, besides the input.
     """
     if judge.uses_chat:
         yield [compute(pairs)]

@@ -99,13 +99,9 @@ class Refinement:
 
     def report(self, output: Path) -> None:
         """Print the changes of the scores, and write them beside the output."""
-        from radreward.systems.sentence_eval.refinement_study import (
-            score_change_table,
-            score_changes,
-            write_score_changes,
-        )
+        from radreward.systems.sentence_eval import refinement_study
 
-        changes = score_changes(self.scores, self.scorers, self.seed)
-        tables = write_score_changes(changes, output.with_suffix(""))
-        make_console().print(score_change_table(changes))
+        changes = refinement_study.score_changes(self.scores, self.scorers, self.seed)
+        tables = refinement_study.write_score_changes(changes, output.with_suffix(""))
+        make_console().print(refinement_study.score_change_table(changes))
         print_paths((path.suffix[1:], path) for path in (output, *tables))

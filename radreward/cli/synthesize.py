@@ -37,8 +37,7 @@ def run(
 
     Args:
         output: Folder for groups.parquet and its data card, or for the files of --llm-task.
-        reports: File with reports; by default a grammar generates the references. With --llm-task analysis or
-            reasoning, a file with pairs.
+        reports: File with reports (analysis and reasoning: with pairs); by default a grammar generates the references.
         text_column: Column of --reports with the text, if it has no usual name.
         granularity: Kind of the generated texts: `report`, whole reports; `statement`, single statements, from which a
             model learns words faster; `plain`, a few findings in plain words, for a decoder with random weights.
@@ -49,10 +48,9 @@ def run(
         candidates: Strategy that makes the candidates. `tiers`: tiers of error severity in turn. `pairings`: those of
             GREEN, in equal parts (another report; sentences removed and shuffled; the most similar report; errors in
             findings, severity and location). `graded`: one finding stated right, partly right, and not at all.
-            `balanced`, `details`: error profiles. A YAML file with lines such as `omission: [0.5, 0.3, 0.2]`: an error
-            profile with the probabilities of 0, 1 and 2 errors. A YAML file with class_path and init_args: a
-            CandidateWriter.
-        generated_column: Column of --reports with the outputs of a report generator, which become a fifth pairing.
+            `balanced`, `details`: error profiles. A YAML file with lines such as `omission: [0.5, 0.3, 0.2]`, the
+            probabilities of 0, 1 and 2 errors, or with class_path and init_args of a CandidateWriter.
+        generated_column: Column of --reports with the outputs of a report generator, a fifth pairing.
         writing: Data that a language model writes.
         seed: Seed of all sampling; equal seeds give equal results.
     """

@@ -43,20 +43,15 @@ def run(
     """
     if not config.is_file():
         raise InputError(f"{config}: Expected a study but there is no such file.")
-    from radreward.tuning import (
-        best_model_location,
-        load_study_config,
-        run_study,
-        trial_table,
-        write_study_results,
-    )
+    from radreward.tuning import best_model_location, load_study_config, run_study, trial_table, write_study_results
     from radreward.tuning.storage import storage_location
 
     settings = load_study_config(config, base, trials, list(overrides))
     folder = run_dir or Path("runs") / settings.study
-    study = run_study(settings, fit_runner(), folder, storage, overwrite)
+    runner = fit_runner()
+    study = run_study(settings, runner, folder, storage, overwrite)
     make_console().print(trial_table(study, settings))
-    results = write_study_results(study, settings, fit_runner(), folder)
+    results = write_study_results(study, settings, runner, folder)
     print_paths(
         (
             ("best settings", results.best),

@@ -117,7 +117,7 @@ def upload_model(folder: Path, repository: str, private: bool) -> str:
     """Upload the folder of a model to the Hub as its newest version, with the token of `hf auth login`.
 
     Args:
-        folder: Folder of the model.
+        folder: The folder.
         repository: Owner and name; created if it does not exist.
         private: Create a private repository; an existing one stays as it is.
 

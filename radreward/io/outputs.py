@@ -44,10 +44,7 @@ def claimed_file(path: Path | None, wait: bool = False) -> Iterator[None]:
 
 @contextmanager
 def claimed_folder(path: Path | None) -> Iterator[None]:
-    """Lock a folder that the block writes to; it is created, and deleted again if it stays empty.
-
-    Args:
-        path: The folder; None for no output.
+    """Lock a folder that the block writes to; it is created, and deleted again if it stays empty; None locks nothing.
 
     Raises:
         InputError: If it cannot be written, is a file, or another process writes it.

@@ -150,11 +150,8 @@ def label_agreement(
 ) -> dict[str, float | None]:
     """Return precision |A ∩ B| / |B| and recall |A ∩ B| / |A| of positive labels, and accuracy over all fourteen.
 
-    Uncertain counts as positive, a label that is not mentioned as negative. A ratio without labels is None.
-
-    Args:
-        reference: Labels of the reference, of which those in A are positive.
-        candidate: Labels of the candidate, of which those in B are positive.
+    A and B are the positive labels of reference and candidate. Uncertain counts as positive, a label that is not
+    mentioned as negative. A ratio without labels is None.
 
     >>> label_agreement({"edema": "positive", "fracture": "positive"}, {"edema": "uncertain"})["recall"]
     0.5

@@ -109,12 +109,7 @@ class ExplainedCounts(Scorer):
         return fingerprint(type(self).__name__, _REASONS, self.counter.fingerprint())
 
     def write_answer(self, statements: Sequence[StatementEvidence], expected: Mapping[str, float]) -> str:
-        """Return the answer about a pair of reports.
-
-        Args:
-            statements: Statements of both reports with their evidence.
-            expected: Expected errors by criterion.
-        """
+        """Return the answer about the statements of a pair of reports with these expected errors by criterion."""
         return self.template.render_answer(analyze_statements(statements, expected, self.criteria), self.criteria)
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
@@ -179,10 +174,7 @@ def analyze_statements(
 ) -> ErrorAnalysis:
     """Return whole numbers of errors with reasons, and the statements that match.
 
-    Args:
-        statements: Statements of both reports with their evidence.
-        expected: Expected errors by criterion, with significance.
-        criteria: RadCliQ's criteria, with or without significance.
+    `expected` has the errors by criterion with significance; `criteria` are those of RadCliQ, with or without it.
     """
     errors = allot_errors(statements, round(sum(expected.values())))
     texts: dict[str, list[str]] = {tag: [] for tag in criteria.tags}

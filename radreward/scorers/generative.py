@@ -140,13 +140,7 @@ def parsed_counts(values: Sequence[float | None]) -> list[float]:
 
 
 def parsed_scores(parsed: Sequence[ParsedScore], criteria: Criteria | None, has_quality: bool = False) -> Scores:
-    """Return the scores of n parsed answers with N criteria.
-
-    Args:
-        parsed: (n,) scores.
-        criteria: The criteria; None if the answers count no errors.
-        has_quality: True if the answers have a quality.
-    """
+    """Return the scores of n parsed answers with N criteria, or None if the answers count no errors."""
     scores = Scores(
         total=torch.tensor([entry.total for entry in parsed]),
         sub_scores=None,

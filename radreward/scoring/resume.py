@@ -65,14 +65,7 @@ class ChunkStore:
         rows: Sequence[Mapping[str, Any]],
         rejects: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Store a finished chunk.
-
-        Args:
-            number: Index of the chunk in the file, from 0.
-            schema: Columns of the rows.
-            rows: Rows of the output.
-            rejects: Rejected rows, as JSON values.
-        """
+        """Store the rows and the rejected rows of a finished chunk; `number` is its index in the file, from 0."""
         write_table(self._path(number), schema, iter(rows), len(rows))
         record = {"rejects": list(rejects), "sha256": fingerprint(self._path(number), rejects)}
         write_json(self._record_path(number), record)

@@ -58,11 +58,7 @@ class ScorerGroup:
         return pa.schema(fields)
 
     def fit_references(self, references: Iterable[str]) -> ScorerGroup:
-        """Return the scorers fitted to all references of a run, or itself if none changes.
-
-        Args:
-            references: The references; each scorer may iterate over them.
-        """
+        """Return the scorers fitted to all references of a run, which each may iterate over; itself if none changes."""
         fitted = {name: scorer.fit_references(references) for name, scorer in self.scorers.items()}
         unchanged = all(fitted[name] is scorer for name, scorer in self.scorers.items())
         return self if unchanged else ScorerGroup(fitted)

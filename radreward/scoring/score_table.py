@@ -24,12 +24,7 @@ _REJECTS_SCHEMA = pa.schema({"file": pa.string(), "row": pa.int64(), "field": pa
 
 
 class ScoreTable:
-    """The file of scores and, beside it, `<output>.rejects.jsonl` with the rows that have none.
-
-    Args:
-        output: The file of scores; its suffix is its format.
-        scan: The input.
-        scorers: The scorers.
+    """The file of scores, in the format of its suffix, and `<output>.rejects.jsonl` with the rows without scores.
 
     Raises:
         InputError: If a column would be written twice, or the chunks of an interrupted run have other inputs.

@@ -27,7 +27,7 @@ class RequestGuard:
     Args:
         app: The application.
         max_bytes: Maximum size of a body.
-        seconds: Time in which a body has to arrive.
+        seconds: Maximum time until the whole body has arrived.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:

@@ -24,11 +24,6 @@ def score_request(scorers: Mapping[str, Scorer], pairs: Pairs, with_evidence: bo
     The scores of a scorer have `total` (higher is better), `quality`, `sub_scores`, `error_counts` and `status`; with
     evidence, also `evidence` and `findings`, see `MarkedFinding`.
 
-    Args:
-        scorers: Scorers by name.
-        pairs: The pairs.
-        with_evidence: Add evidence and findings.
-
     Raises:
         ScorerFailedError: If a scorer fails.
     """

@@ -68,12 +68,7 @@ class TrialResult(NamedTuple):
 
 
 class ReportValidations(Callback):
-    """Reports the metric at every validation, by step, and stops the trial if the pruner requires it.
-
-    Args:
-        trial: The trial.
-        metric: Name of the reported metric.
-    """
+    """Reports the metric at every validation, by step, and stops the trial if the pruner requires it."""
 
     def __init__(self, trial: Trial, metric: str) -> None:
         self.trial, self.metric = trial, metric

@@ -44,14 +44,7 @@ class TrialLost(BaseException):
 
 
 class StudyWorker:
-    """One process that runs trials of a study.
-
-    Args:
-        study: The study.
-        config: The content of its file.
-        runner: Builds the training run of a trial.
-        folder: Folder of the study.
-    """
+    """One process that runs trials of a study, in its folder."""
 
     def __init__(self, study: Study, config: StudyConfig, runner: TrialRunner, folder: Path) -> None:
         self.study, self.config, self.runner, self.folder = study, config, runner, folder

@@ -12,9 +12,7 @@ import torch
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from rich.console import Console
-from tensorboard.backend.event_processing.event_accumulator import (
-    EventAccumulator,
-)
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from transformers import AutoModel, LlamaConfig
 
 from radreward.cli import main

@@ -38,18 +38,24 @@ class _ClosingServer(socketserver.ThreadingTCPServer):
         return False
 
 
-def test_unknown_name_without_the_hub_fails_after_one_request() -> None:
+def run_without_hub(code: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], str, int]:
+    """Return a finished process, the address of its closing server, and the number of its connections."""
     with _ClosingServer() as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         endpoint = f"http://127.0.0.1:{server.server_address[1]}"
-        environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "0"}
-        done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
+        environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "0", **variables}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         server.shutdown()
+    return done, endpoint, server.connections
+
+
+def test_unknown_name_without_the_hub_fails_after_one_request() -> None:
+    done, endpoint, connections = run_without_hub(CODE)
     first, second = done.stdout.splitlines()
     assert first.startswith("nobody/nothing: no tokenizer can be loaded from it")
     assert second.startswith("nobody/nothing: no backbone can be loaded from it")
     assert f"{endpoint} does not answer; only models on this machine are available." in done.stderr
-    assert server.connections == 1
+    assert connections == 1
 
 
 RADGRAPH = """
@@ -63,16 +69,10 @@ except InputError as error:
 
 
 def test_radgraph_sends_nothing_unless_downloads_are_allowed(tmp_path: Path) -> None:
-    with _ClosingServer() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        hub = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_address[1]}", "HF_HUB_OFFLINE": "0"}
-        environment = {**os.environ, **hub, "XDG_CACHE_HOME": str(tmp_path), "HF_HOME": str(tmp_path)}
-        command = [sys.executable, "-c", RADGRAPH]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        server.shutdown()
+    done, _, connections = run_without_hub(RADGRAPH, XDG_CACHE_HOME=str(tmp_path), HF_HOME=str(tmp_path))
     assert done.stdout.startswith("RadGraph F1: the model 'radgraph' cannot be loaded")
     assert done.stdout.endswith("Use --allow-download, or `allow_download=True`, to download it.\n")
-    assert server.connections == 0
+    assert connections == 0
 
 
 ONLINE = """
@@ -124,9 +124,7 @@ def test_scorers_pushed_to_a_fake_hub_load_from_it_and_later_from_the_cache(tmp_
     ]
 
 
-def test_missing_published_models_are_one_line_and_no_request_to_a_fake_hub(
-    tmp_path: Path,
-) -> None:
+def test_missing_published_models_are_one_line_and_no_request_to_a_fake_hub(tmp_path: Path) -> None:
     code = 'import radreward\ntry:\n radreward.load("ratescore:published")\nexcept Exception as error: print(error)'
     with running_fake_hub() as hub:
         text = run_with_hub(hub.address, tmp_path, code)

@@ -89,27 +89,32 @@ def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, fo
     assert states(run_study(make_config(), fake_runner(parabola), folder, overwrite=True)) == ["COMPLETE"] * 6
 
 
-def test_run_without_validation_stops_the_study(make_config: MakeConfig, folder: Path) -> None:
+def skip_validation(training: Any) -> None:
+    training.fit = lambda: None
+
+
+def use_two_processes(training: Any) -> None:
+    training.trainer.world_size = 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (skip_validation, "never logged, because there was no validation"),
+        (use_two_processes, "trainer: Expected one process per trial"),
+    ],
+)
+def test_unusable_training_stops_the_study(
+    make_config: MakeConfig, folder: Path, change: Callable[[Any], None], message: str
+) -> None:
     runner = fake_runner(parabola)
 
     def build(base: Path, chosen: Any) -> Any:
-        training: Any = runner.build(base, chosen)
-        training.fit = lambda: None
+        training = runner.build(base, chosen)
+        change(training)
         return training
 
-    with pytest.raises(StudyError, match="never logged, because there was no validation"):
-        run_study(make_config(), TrialRunner(build, runner.dump_config), folder)
-
-
-def test_trial_of_several_processes_is_rejected(make_config: MakeConfig, folder: Path) -> None:
-    runner = fake_runner(parabola)
-
-    def build(base: Path, chosen: Any) -> Any:
-        training: Any = runner.build(base, chosen)
-        training.trainer.world_size = 2
-        return training
-
-    with pytest.raises(StudyError, match="trainer: Expected one process per trial"):
+    with pytest.raises(StudyError, match=message):
         run_study(make_config(), TrialRunner(build, runner.dump_config), folder)
 
 

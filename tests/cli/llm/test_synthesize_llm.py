@@ -44,17 +44,23 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def command(task: str, reports: Path, output: Path, *options: str) -> list[str]:
+    """Return the arguments of `synthesize` with a task of a language model."""
+    given = ["--criteria=radcliq", f"--reports={reports}", f"--output={output}"]
+    return ["synthesize", f"--llm-task={task}", *given, *options]
+
+
 def test_tiers_are_written_as_valid_groups(
     start_server: Callable[..., Any], reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start_server(writer.answer_correctly)
     out = tmp_path / "written"
-    command = ["synthesize", "--llm-task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
-    assert main([*command, "--dry-run"]) == 0
+    arguments = command("tiers", reports, out)
+    assert main([*arguments, "--dry-run"]) == 0
     assert "6 requests" in capsys.readouterr().out
     assert server.requests == []
     assert not out.exists()
-    assert main(command) == 0
+    assert main(arguments) == 0
     assert len(server.requests) == 6
     groups = list(read_groups(out / "written.jsonl", RadCliQCriteria()))
     assert [group.id for group in groups] == ["a", "b"]
@@ -114,15 +120,7 @@ def test_invalid_answers_are_written_to_rejects(
 ) -> None:
     start_server(reply)
     out = tmp_path / "written"
-    command = [
-        "synthesize",
-        "--llm-task=tiers",
-        f"--reports={reports}",
-        "--criteria=radcliq",
-        f"--output={out}",
-        "--groups=1",
-    ]
-    assert main(command) == 1
+    assert main(command("tiers", reports, out, "--groups=1")) == 1
     assert rows(out / "written.jsonl") == []
     card = json.loads((out / "card.json").read_text())
     assert (card["requested"], card["accepted"], card["acceptance"], card["reasons"]) == (3, 0, 0.0, reasons)
@@ -137,9 +135,7 @@ def test_instructions_in_a_report_are_rejected(start_server: Callable[..., Any],
     path = tmp_path / "reports.jsonl"
     path.write_text(json.dumps({"id": 7, "report": f'He said, "hm". {instructions}'}) + "\n")
     server = start_server(lambda messages, number: instructions.split("\n", 2)[2])
-    assert (
-        main(["synthesize", "--llm-task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={tmp_path}"]) == 1
-    )
+    assert main(command("tiers", path, tmp_path)) == 1
     assert {row["reason"] for row in rows(tmp_path / "rejects.jsonl")} == {"missing count: false_prediction"}
     for body in server.requests:
         prompt = body["messages"][-1]["content"]
@@ -155,8 +151,7 @@ def test_injection_requests_sampled_errors(start_server: Callable[..., Any], rep
 
     server = start_server(reply)
     out = tmp_path / "written"
-    command = ["synthesize", "--llm-task=injection", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
-    main([*command, "--per-reference=6", "--seed=4"])
+    main(command("injection", reports, out, "--per-reference=6", "--seed=4"))
     assert len(server.requests) == 12
     accepted, rejected = rows(out / "written.jsonl"), rows(out / "rejects.jsonl")
     assert len(accepted) + len(rejected) == 12
@@ -189,9 +184,7 @@ def test_analysis_and_reasoning_write_every_pair(
 
     server = start_server(reply)
     out = tmp_path / "written"
-    assert (
-        main(["synthesize", f"--llm-task={task}", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 0
-    )
+    assert main(command(task, pairs, out)) == 0
     accepted = rows(out / "written.jsonl")
     assert [row["group"] for row in accepted] == ["known", "open"]
     assert [row["errors"]["omission"] for row in accepted] == [2, 2]
@@ -206,9 +199,7 @@ def test_reasoning_without_the_given_counts_is_rejected(
 ) -> None:
     start_server(lambda messages, number: f"[Reasoning]\nAll well.\n[Errors]\n{writer.format_counts()}")
     out = tmp_path / "written"
-    assert (
-        main(["synthesize", "--llm-task=reasoning", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"]) == 1
-    )
+    assert main(command("reasoning", pairs, out)) == 1
     assert [row["reason"].split(":")[0] for row in rows(out / "rejects.jsonl")] == [
         "other errors than requested",
         "not an error by the rules",
@@ -222,7 +213,7 @@ def test_matched_finding_not_in_the_reference_is_rejected(
         lambda messages, number: f"[Explanation]\nWell.\n[Matched]\nA zebra.\n[Errors]\n{writer.format_counts()}"
     )
     out = tmp_path / "written"
-    main(["synthesize", "--llm-task=analysis", f"--reports={pairs}", "--criteria=radcliq", f"--output={out}"])
+    main(command("analysis", pairs, out))
     assert {row["reason"] for row in rows(out / "rejects.jsonl")} == {"matched finding not in the reference: A zebra."}
 
 
@@ -231,16 +222,7 @@ def test_review_agreement_reads_the_filled_sheet(
 ) -> None:
     start_server(writer.answer_correctly)
     out = tmp_path / "written"
-    main(
-        [
-            "synthesize",
-            "--llm-task=tiers",
-            f"--reports={reports}",
-            "--criteria=radcliq",
-            f"--output={out}",
-            "--review-samples=2",
-        ]
-    )
+    main(command("tiers", reports, out, "--review-samples=2"))
     sheet = out / "sheet.csv"
     with sheet.open(newline="") as file:
         entries = list(csv.DictReader(file))
@@ -287,14 +269,7 @@ def test_invalid_input_prints_one_line(
     server = start_server(writer.answer_correctly)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    command = [
-        "synthesize",
-        "--llm-task=tiers",
-        f"--reports={reports}",
-        "--criteria=radcliq",
-        f"--output={tmp_path / 'out'}",
-    ]
-    assert main([*command, *arguments]) == 2
+    assert main(command("tiers", reports, tmp_path / "out", *arguments)) == 2
     error = capsys.readouterr().err
     assert message in error.replace("\n", " ")
     assert error.count("radreward: ") == 1
@@ -320,19 +295,18 @@ def test_missing_answers_are_counted_and_requested_again(
     server = start_server(writer.answer_correctly)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     out = tmp_path / "written"
-    command = ["synthesize", "--llm-task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
-    assert main([*command, *arguments]) == 1
+    assert main(command("tiers", reports, out, *arguments)) == 1
     assert all(row["reason"].startswith(f"no answer: {reason}") for row in rows(out / "rejects.jsonl"))
     assert json.loads((out / "card.json").read_text())["answered"] == 0
     assert "request these again" in capsys.readouterr().err
-    assert main(command) == 0
+    assert main(command("tiers", reports, out)) == 0
     assert len(server.requests) == 6
 
 
-def run_in_environment(variables: dict[str, str], command: list[str]) -> None:
+def run_in_environment(variables: dict[str, str], arguments: list[str]) -> None:
     """Run a command with environment variables of this moment; the target of a process to be killed."""
     os.environ.update(variables)
-    main(command)
+    main(arguments)
 
 
 @pytest.mark.filterwarnings("always:.*under way when an earlier run ended:UserWarning")  # the command prints it
@@ -356,9 +330,8 @@ def test_killed_job_resumes_without_repeated_requests(
 
     server = start_server(reply)
     out = tmp_path / "written"
-    command = ["synthesize", "--llm-task=tiers", f"--reports={path}", "--criteria=radcliq", f"--output={out}"]
-    command += ["--concurrency=1", f"--base-url={server.url}"]
-    process = processes.Process(target=run_in_environment, args=(dict(os.environ), command))
+    arguments = command("tiers", path, out, "--concurrency=1", f"--base-url={server.url}")
+    process = processes.Process(target=run_in_environment, args=(dict(os.environ), arguments))
     process.start()
     assert reached.wait(120)
     process.kill()
@@ -366,21 +339,21 @@ def test_killed_job_resumes_without_repeated_requests(
     assert not (out / "written.jsonl").exists()
     num_requests = len(server.requests)
     resume.set()
-    assert main(command) == 0
+    assert main(arguments) == 0
     assert "1 requests were under way when an earlier run ended" in capsys.readouterr().err
     assert len(rows(out / "written.jsonl")) == 60
     texts = [json.dumps(body["messages"]) for body in server.requests]
     repeated = [text for text in set(texts) if texts.count(text) > 1]
     assert len(repeated) == 1  # the request that was in progress
     assert texts[num_requests - 1] == repeated[0]
-    assert main(command) == 0  # all responses are cached
+    assert main(arguments) == 0  # all responses are cached
     assert len(server.requests) == len(texts) == 61
 
 
 def test_local_model_answers_are_written_to_rejects(local_model: Path, reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "written"
-    command = ["synthesize", "--llm-task=tiers", f"--reports={reports}", "--criteria=radcliq", f"--output={out}"]
-    assert main([*command, "--chat=local", f"--model={local_model}", "--max-tokens=8", "--groups=1"]) == 1
+    options = ("--chat=local", f"--model={local_model}", "--max-tokens=8", "--groups=1")
+    assert main(command("tiers", reports, out, *options)) == 1
     card = json.loads((out / "card.json").read_text())
     assert card["answered"] == 3
     assert card["accepted"] == 0  # its weights are random
@@ -416,9 +389,7 @@ def test_reports_without_known_findings_are_checked_by_quotes(
     criteria.write_text("name: own\ncriteria:\n  - {name: tone, description: Rude.}\n")
     server = start_server(reply)
     out = tmp_path / "written"
-    assert (
-        main(["synthesize", "--llm-task=tiers", f"--reports={path}", f"--criteria={criteria}", f"--output={out}"]) == 1
-    )
+    assert main(command("tiers", path, out, f"--criteria={criteria}")) == 1
     accepted = rows(out / "written.jsonl")
     assert [(row["tier"], row["check"], row["errors"]["tone"]) for row in accepted] == [
         ("good", "quotes", 1),
