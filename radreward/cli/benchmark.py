@@ -35,9 +35,9 @@ def run(
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         output: Folder for the page, the tables and the scores.
         data: Rated pairs; `radreward convert` writes them.
-        preferences: Pairs of candidates, and which of the two radiologists prefer.
-        direct_judge: Language model on this machine that is asked for the better candidate of each preference, with
-            both in one prompt: a folder, or a downloaded model of the Hub.
+        preferences: Pairs of candidates with the candidate that radiologists prefer.
+        direct_judge: Language model on this machine that chooses the better candidate of each preference, with both in
+            one prompt; a folder, or a downloaded model of the Hub.
         probes: Number of generated reports for sensitivity tests; 0 for none.
         bootstrap: Number of bootstrap resamples.
         seed: Seed of all sampling; equal seeds give equal results.

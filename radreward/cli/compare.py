@@ -23,9 +23,9 @@ def run(
 
     Args:
         runs: Folders of runs, or of studies, whose trials are the runs.
-        group_by: Setting whose value groups the runs; by default runs that differ in the seed only form a group.
+        group_by: Setting whose value groups the runs; by default, runs that differ only in the seed are one group.
         baseline: Name of the group that the others are tested against; by default the first.
-        per_criterion: Show every criterion, not the total alone.
+        per_criterion: Show every criterion, not only the total.
         output: Folder for the tables as CSV, Markdown and LaTeX.
     """
     with claimed_folder(output):

@@ -30,13 +30,13 @@ def run(
     criteria: str | None = None,
     output: Path | None = None,
 ) -> int:
-    """Measure how a scorer agrees with known errors, or a reviewer with errors that a language model stated.
+    """Measure the agreement of a scorer with known errors, or of a reviewer with errors that a language model wrote.
 
     Args:
         options: Settings of the scorer.
         data: Groups or pairs with known errors.
-        review_sheet: Sheet that `synthesize --llm-task` wrote, with a reviewer's counts in its columns `checked: ...`;
-            instead of --data.
+        review_sheet: Instead of --data: a sheet of `synthesize --llm-task` with a reviewer's counts in its columns
+            `checked: ...`.
         scorer: Name (see `radreward list`), folder of a saved model or of a run, or my_file.py:my_metric.
         criteria: Preset (see `radreward list`) or YAML file of the criteria; defaults to those of the scorer.
         output: File to write the metrics to: JSON, or CSV for a review sheet.

@@ -43,8 +43,8 @@ def run(
 
     Args:
         output: Folder for the scorer and its metrics.
-        data: Groups or pairs with known errors, or with ratings. With --scores: rated pairs as `benchmark` reads them,
-            joined by id; without them, the target is the overall score beside the sentence scores.
+        data: Groups or pairs with known errors, or with ratings. With --scores: rated pairs as for `benchmark`, joined
+            by id; without --data, the target is the overall score in the file of --scores.
         scores: Sentence scores by people (`convert --from sentences`) or by any judge (`judge-sentences`), instead of
             judging --data; scores of several raters are averaged.
         criteria: Preset (see `radreward list`) or YAML file of the criteria.

@@ -36,7 +36,7 @@ def run(
         overrides: Settings of fit for every trial, as dotted.key=value.
         config: YAML file of the study.
         base: Configuration of fit, instead of the study's own.
-        trials: Total number of trials, instead of the study's own; of a grid, the first ones.
+        trials: Total number of trials, instead of the study's own; in a grid, the first combinations.
         run_dir: Folder of the study; by default runs/NAME, with the name of the study.
         storage: URL of a database, or journal:PATH, for several workers; by default study.db in the folder.
         overwrite: Delete a study of the same name and its trials first.

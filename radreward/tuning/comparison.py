@@ -79,7 +79,7 @@ def compare(
 
     Args:
         runs: Finished runs with the same criteria and validation candidates.
-        group_by: Setting whose values define the groups; by default, runs that differ in their seed only are a group.
+        group_by: Setting whose values define the groups; by default, runs that differ only in their seed are a group.
         baseline: Name of the group that the others are tested against; by default, the first group.
         seed: Seed of the resampling.
 

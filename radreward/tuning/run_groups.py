@@ -27,7 +27,7 @@ class RunGroup(NamedTuple):
 
 
 def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
-    """Group runs that differ in their seed only; groups are in order of appearance.
+    """Group runs that differ only in their seed; groups are in order of appearance.
 
     Groups are named by the parameters of a study if these differ: `both` for a variant, `lambda_=0.5` for a setting.
     Otherwise they are named by the settings that differ, and a single group by its first folder.
@@ -49,7 +49,7 @@ def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
 
 
 def group_by_setting(runs: Sequence[FinishedRun], key: str) -> list[RunGroup]:
-    """Group runs with an equal value of one setting, whatever other settings differ.
+    """Group runs with an equal value of one setting; other settings may differ.
 
     Args:
         runs: The runs.

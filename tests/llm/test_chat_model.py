@@ -102,29 +102,11 @@ def test_response_cache_returns_stored_responses(key: str, text: str, status: st
         cache.close()
 
 
-def test_response_cache_other_file_raises_and_is_unchanged(tmp_path: Path) -> None:
-    path = tmp_path / "responses.sqlite"
-    path.write_text("no database, but a text that is long enough to be told from an empty one " * 20)
-    before = path.read_bytes()
-    with pytest.raises(InputError, match=r"responses.sqlite: cannot be used as a cache"):
-        ResponseCache(path)
-    assert path.read_bytes() == before
-    with pytest.raises(InputError, match="cannot be used as a cache"):
-        ResponseCache(tmp_path)
-
-
 def test_response_cache_invalid_entry_raises(tmp_path: Path) -> None:
     path = tmp_path / "responses.sqlite"
     SQLiteCache(path, namespace="chat responses").put({"k": b"[1]"})
     with pytest.raises(InputError, match="key k: Expected a response as JSON"):
         ResponseCache(path).get("k")
-
-
-def test_response_cache_is_shared_between_connections(tmp_path: Path) -> None:
-    first, second = (ResponseCache(tmp_path / "responses.sqlite") for _ in range(2))
-    first.put("k", ChatResponse("a", "stop", 1, 1, "ok"))
-    second.put("l", ChatResponse("b", "stop", 1, 1, "ok"))
-    assert len(first) == len(second) == 2
 
 
 @given(st.text())

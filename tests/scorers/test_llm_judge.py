@@ -150,9 +150,8 @@ class TestErrorCountJudge(ScorerConformance):
 
     @staticmethod
     def scorer() -> Scorer:
-        return _UnsavableErrorJudge(
-            ScriptedChatModel(lambda user_message: block(different_words(user_message), 0, 0, 0, 0, 0))
-        )
+        chat = ScriptedChatModel(lambda user_message: block(different_words(user_message), 0, 0, 0, 0, 0))
+        return _UnsavableErrorJudge("radcliq", chat_model=chat)
 
 
 class TestLineEditJudge(ScorerConformance):
@@ -166,16 +165,16 @@ class TestLineEditJudge(ScorerConformance):
         return _UnsavableLineJudge(chat_model=ScriptedChatModel(respond))
 
 
-class _UnsavableErrorJudge(ErrorCountJudge):
+class _Unsavable(Scorer):
     """A judge with a scripted model, which cannot be saved."""
 
-    def __init__(self, chat: ChatModel) -> None:
-        super().__init__("radcliq", chat_model=chat)
-
     def save_pretrained(self, folder: str | Path) -> None:
         raise InputError("scripted")
 
 
-class _UnsavableLineJudge(LineEditJudge):
-    def save_pretrained(self, folder: str | Path) -> None:
-        raise InputError("scripted")
+class _UnsavableErrorJudge(_Unsavable, ErrorCountJudge):
+    pass
+
+
+class _UnsavableLineJudge(_Unsavable, LineEditJudge):
+    pass

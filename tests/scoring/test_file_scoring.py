@@ -127,6 +127,7 @@ def test_file_scoring_unusable_input_is_named(tmp_path: Path, name: str, text: s
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
         score_file(Overlap(), tmp_path / name, tmp_path / "out.jsonl", progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_file_scoring_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
@@ -188,14 +189,10 @@ def test_csv_newlines_and_quotes_are_copied(tmp_path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(["id", "note", "reference", "candidate"])
         writer.writerows([f"r{i}", text, text, text] for i, text in enumerate(texts))
-        writer.writerow(["r3", "x"])
-        writer.writerow(["", "x", "x", "x"])
-    assert score_file(Overlap(), source, output, chunk_size=2, progress=False).rejected == 2
+    assert score_file(Overlap(), source, output, chunk_size=2, progress=False).rejected == 0
     with output.open(newline="") as file:
         written = list(csv.DictReader(file))
-    assert [row["note"] for row in written] == [*texts, "x", "x"]
-    assert [row["total"] for row in written] == ["1.0"] * 3 + [""] * 2
-    assert [row["status"] for row in written[3:]] == ["Expected as many fields as the header has", "missing id"]
+    assert [(row["note"], row["total"]) for row in written] == [(text, "1.0") for text in texts]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
@@ -393,17 +390,6 @@ def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
         "missing reference",
         "Expected a text as reference but got float",
     ]
-
-
-@pytest.mark.parametrize("fraction", [0.5, 0.98])
-def test_truncated_parquet_file_is_refused_without_output(tmp_path: Path, fraction: float) -> None:
-    direct, source, output = tmp_path / "direct.parquet", tmp_path / "in.parquet", tmp_path / "out.jsonl"
-    pq.write_table(pa.Table.from_pylist(make_pairs(500)), direct)
-    data = direct.read_bytes()
-    source.write_bytes(data[: int(fraction * len(data))])
-    with pytest.raises(InputError, match=r"in\.parquet: cannot be read as parquet"):
-        score_file(Overlap(), source, output, progress=False)
-    assert {path.name for path in tmp_path.iterdir()} == {"direct.parquet", "in.parquet"}
 
 
 @pytest.mark.parametrize("missing", ["reference", "candidate"])
