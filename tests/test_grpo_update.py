@@ -13,7 +13,7 @@ import torch
 
 from radreward.models.log_probs import rollout_log_probs
 from radreward.objectives import GRPO, Rollouts
-from radreward.objectives.functional.policy import group_advantages
+from radreward.objectives.functional.advantages import group_advantages
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = {"use_bias_correction_kl": False}  # KL divergence as in the GRPO paper, without an importance ratio

@@ -31,7 +31,7 @@ from radreward.metrics.functional import kendall_tau_b
 from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
 from radreward.models.rollout_engine import SamplingParams
 from radreward.models.transformers_engine import TransformersEngine
-from radreward.objectives.functional.policy import gaussian_accuracy
+from radreward.objectives.functional.accuracy_rewards import gaussian_accuracy
 from radreward.statistics.paired_tests import concordant_pairs, holm, paired_differences
 from radreward.types import ReportGroup
 

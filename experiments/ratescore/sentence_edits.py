@@ -7,7 +7,6 @@ from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
-from radreward.synthesis.perturbations.fact_edits import flip_polarity
 from radreward.text.facts import Fact, Sentence
 from radreward.text.findings import FINDINGS, is_related
 from radreward.text.measurements import MEASURED_FINDINGS
@@ -47,7 +46,7 @@ def negate_or_affirm(text: str, parsed: ParsedSentence, rng: Random) -> str | No
     >>> negate_or_affirm("No pneumothorax.", parse_sentence("No pneumothorax."), Random(0))
     'Pneumothorax.'
     """
-    opposite = tuple(map(flip_polarity, parsed.facts))
+    opposite = tuple(map(_flip_polarity, parsed.facts))
     if len({fact.polarity for fact in opposite}) != 1:
         return None
     statement = drop_leading_negation(text)
@@ -59,6 +58,11 @@ def negate_or_affirm(text: str, parsed: ParsedSentence, rng: Random) -> str | No
         return None
     sentence = fact_sentence(opposite[0], rng) if len(opposite) == 1 else joint_sentence(opposite, rng)
     return sentence.text if parse_sentence(sentence.text).facts == opposite else None
+
+
+def _flip_polarity(fact: Fact) -> Fact:
+    """Return the finding without details: absent if it was positive, otherwise present."""
+    return Fact(fact.finding, "absent" if fact.positive else "present")
 
 
 def rename_finding(text: str, parsed: ParsedSentence, index: int, finding: str, rng: Random) -> str | None:

@@ -7,14 +7,12 @@ import re
 import sys
 import warnings
 from argparse import ArgumentError
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 
 from radreward.errors import InputError
 from radreward.io.terminal import print_status
-from radreward.io.yaml_files import read_yaml_mapping
 
 
 @contextmanager
@@ -67,32 +65,6 @@ def warn_overwrite(path: Path) -> None:
     """Print a line if a run will replace an existing file."""
     if path.exists():
         print_status(f"This run will replace {path}.")
-
-
-def validate_config_files(arguments: Sequence[str]) -> None:
-    """Check that every `--config` file of a command line is a YAML mapping; messages of jsonargparse do not name it.
-
-    Raises:
-        InputError: If a file is missing, a directory, not YAML, or not a mapping; names the file, line and column.
-    """
-    for index, entry in enumerate(arguments):
-        name, _, value = entry.partition("=")
-        if name not in ("--config", "-c"):
-            continue
-        path = Path(value or "".join(arguments[index + 1 : index + 2]))
-        if path.is_dir():
-            raise InputError(f"{path}: Expected a YAML file but got a directory.")
-        if not path.is_file():
-            raise InputError(f"{path}: Expected a YAML file but there is no such file.{_nearest_file(path)}")
-        read_yaml_mapping(path)
-
-
-def _nearest_file(path: Path) -> str:
-    """Return a hint at the YAML file with the most similar name below the nearest existing folder."""
-    folder = next((parent for parent in path.parents if parent.is_dir()), Path())
-    files = {entry.name: entry for entry in sorted(folder.rglob("*.y*ml"))[:1000]}
-    near = get_close_matches(path.name, files, n=1)
-    return f" Did you mean {files[near[0]]}?" if near else ""
 
 
 def error_line(error: BaseException) -> str:

@@ -53,7 +53,7 @@ def run(
     """
     with claimed_file(output):
         from radreward.io.tables import AtomicTableWriter
-        from radreward.scoring.resume import check_output
+        from radreward.scoring.chunk_store import check_output
 
         if refine and regressor:
             raise InputError("--regressor: Expected judgements without --refine but got both options.")

@@ -183,7 +183,7 @@ def resumable_rows(
         yield [compute(pairs)]
         return
     from radreward.io.artifacts import file_fingerprint
-    from radreward.scoring.resume import ChunkStore, compute_missing
+    from radreward.scoring.chunk_store import ChunkStore, compute_missing
 
     chunks = ChunkStore(output, {"input": file_fingerprint(source), **fingerprint, "chunk": CHUNK_SIZE})
 

@@ -50,7 +50,7 @@ def run(
             with `=`, `+`, `-` or `@` at the start; `keep` leaves it as it is.
     """
     from radreward.scoring import load_scorers, score_file
-    from radreward.scoring.resume import check_output, chunk_folder
+    from radreward.scoring.chunk_store import check_output, chunk_folder
 
     check_minimum(0, num_workers=num_workers)
     if ray_address and not num_workers:

@@ -39,7 +39,8 @@ def run(
 
     with listen(host, port) as listener:
         from radreward.scoring import load_scorers
-        from radreward.serving.app import ServiceLimits, create_app
+        from radreward.serving.app import create_app
+        from radreward.serving.limits import ServiceLimits
 
         loaded = load_scorers(scorers).scorers
         app = create_app(loaded, ServiceLimits(max_pairs=max_pairs, max_requests=max_requests, seconds=timeout))

@@ -19,7 +19,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.cli.arguments import normalize_arguments
-from radreward.cli.errors import validate_config_files
+from radreward.cli.config_files import validate_config_files
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
@@ -30,6 +30,7 @@ from radreward.models.precision import has_bfloat16_products
 from radreward.modules import BaseModule, MetricTable, RunFolder
 from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
 from radreward.modules.progress import PlainTextProgress, ProgressBar
+from radreward.modules.run_resume import check_startable, resolve_checkpoint, start_run
 from radreward.modules.tensorboard import flatten_settings, log_hparams
 from radreward.modules.trainer import RunTrainer
 from radreward.scorers import resolve
@@ -109,7 +110,7 @@ class TrainingRun:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
         data, resume = self.data.file_fingerprints(), self.checkpoint is not None
         if self.trainer.is_global_zero:  # for the other ranks the folder already exists
-            self.run_folder.check_startable(data, resume, self.overwrite)
+            check_startable(self.run_folder, data, resume, self.overwrite)
         if self.checkpoint is not None and self.checkpoint.is_file():  # DeepSpeed checks its folders itself
             self.module.read_checkpoint(self.checkpoint)
         if self.init_from is not None:
@@ -121,7 +122,7 @@ class TrainingRun:
             for message in _IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)
             if self.trainer.is_global_zero:
-                self.run_folder.create(data, resume, self.overwrite)
+                start_run(self.run_folder, data, resume, self.overwrite)
                 self.save_config(self.run_folder.config)
                 self._log_settings()
             try:
@@ -239,7 +240,7 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
     """Build everything that a command line of `fit` describes; see `build`."""
     cli = _parse(arguments)
     folder = RunFolder(cli.config.run_dir)
-    checkpoint = None if cli.config.ckpt_path is None else folder.resolve_checkpoint(cli.config.ckpt_path)
+    checkpoint = None if cli.config.ckpt_path is None else resolve_checkpoint(folder, cli.config.ckpt_path)
     init_from = _init_from(cli.config.init_from) if cli.config.init_from and checkpoint is None else None
 
     stored: Namespace = cli.config.clone()

@@ -13,9 +13,9 @@ from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, resolve_bac
 from radreward.errors import InputError
 from radreward.io.hub import hub_error_reason, pretrained_options, use_only_cache_if_hub_is_unreachable
 from radreward.io.model_config import check_settings
-from radreward.models.attention import ENCODER_TYPES, enable_node_attention, is_encoder
 from radreward.models.bert import BackboneConfig, BertEncoder, BertSizes
 from radreward.models.lora import LoRA
+from radreward.models.transformers_attention import ENCODER_TYPES, enable_node_attention, is_encoder
 
 if TYPE_CHECKING:  # imported on use: slow to import, and not required to score with the embedded backbone
     from transformers import BitsAndBytesConfig, PreTrainedModel

@@ -18,8 +18,8 @@ from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_te
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import check_settings, config_errors, read_config
-from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
+from radreward.models.transformers_attention import check_length
 from radreward.models.transformers_engine import TransformersEngine
 from radreward.prompts.generative_template import GenerativeTemplate
 

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from radreward.data.collators.sft import IGNORE_INDEX
 from radreward.data.packing import node_starts, pack, to_device
-from radreward.models.attention import packed_inputs
+from radreward.models.transformers_attention import packed_inputs
 from radreward.types import PackedBatch
 
 CompletionPacking = Literal["tree", "rows"]

@@ -18,11 +18,11 @@ from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.models import CONFIG
-from radreward.models.attention import check_length
 from radreward.models.backbone import Backbone
 from radreward.models.calibration import Calibration, calibrated_quality
 from radreward.models.lora import merge_lora
 from radreward.models.reward_model import RewardModel, build_reward_model
+from radreward.models.transformers_attention import check_length
 from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 
 logger = logging.getLogger(__name__)

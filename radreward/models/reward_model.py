@@ -12,11 +12,11 @@ from radreward.criteria import Criteria
 from radreward.data.packing import to_rows
 from radreward.errors import InputError
 from radreward.io.artifacts import load_into
-from radreward.models.attention import is_encoder, packed_inputs
 from radreward.models.backbone import Backbone
 from radreward.models.evidence import PairEvidence, TokenComparison, concentrated
 from radreward.models.heads import FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS
+from radreward.models.transformers_attention import is_encoder, packed_inputs
 from radreward.types import PackedBatch
 
 ArchitectureName = Literal["pooled", "evidence"]

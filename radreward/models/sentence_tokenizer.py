@@ -12,8 +12,8 @@ from torch import Tensor
 
 from radreward.data.tokenizer import TextTokenizer
 from radreward.errors import InputError
-from radreward.models.attention import position_offset
 from radreward.models.bert import BackboneConfig
+from radreward.models.transformers_attention import position_offset
 
 MAX_BATCH_TOKENS = 512
 """Tokens per batch, including padding: small batches are faster on a CPU, since their sentences have similar length."""

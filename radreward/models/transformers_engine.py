@@ -14,8 +14,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache, DynamicLayer, PreTrainedConfig, PreTrainedTokenizerBase
 
 from radreward.data.packing import pack, paths_of, to_device
-from radreward.models.attention import decoding_inputs, is_encoder, packed_inputs
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt, sample_tokens
+from radreward.models.transformers_attention import decoding_inputs, is_encoder, packed_inputs
 from radreward.types import PackedBatch
 
 _STOP_LOOKBACK = 8

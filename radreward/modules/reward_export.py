@@ -18,9 +18,9 @@ from radreward.data.length_buckets import all_gather_in_order
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.models import Calibration, RewardModelArtifact, save_reward_model
-from radreward.models.attention import check_length
 from radreward.models.calibration import calibrate_finding_weights
 from radreward.models.reward_model import RewardModel, RewardOutput
+from radreward.models.transformers_attention import check_length
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
     cross_fitted_quality,

@@ -6,18 +6,12 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
-
-from radreward.errors import InputError
-from radreward.io.artifacts import read_json, write_json
-from radreward.io.atomic import delete_path
-from radreward.io.outputs import folder_entries
 
 RECORDED_PACKAGES = (
     "radreward",
@@ -38,7 +32,7 @@ RECORDED_PACKAGES = (
 
 
 class RunFolder:
-    """Paths of the files of a run, and checks that protect an earlier run in the folder.
+    """Paths of the files of a run; `run_resume` starts and resumes runs.
 
     Args:
         folder: The folder; created when the run starts.
@@ -59,62 +53,8 @@ class RunFolder:
         self.metrics = self.folder / "metrics.json"
         self.validation = self.folder / "validation.parquet"
 
-    def resolve_checkpoint(self, name: str) -> Path:
-        """Return the path of the checkpoint `last` or `best` of this run, or of any checkpoint file.
-
-        Raises:
-            InputError: If it does not exist.
-        """
-        path = self.checkpoints / f"{name}.ckpt" if name in ("last", "best") else Path(name)
-        if not path.exists():  # DeepSpeed saves folders
-            raise InputError(f"{path}: Expected a checkpoint to resume from but it does not exist.")
-        return path
-
-    def check_startable(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
-        """Check that a run may start in this folder; changes nothing.
-
-        Args:
-            data: sha256 of each data file.
-            resume: True to resume the run in the folder.
-            overwrite: True to allow deletion of an earlier run.
-
-        Raises:
-            InputError: If the folder holds another run or other files, or a resumed run used other data.
-        """
-        if resume:
-            if self.data.is_file() and read_json(self.data) != dict(data):
-                raise InputError(f"{self.data}: the data changed since the run that is to be resumed.")
-        elif self.folder.is_dir() and folder_entries(self.folder):
-            if not self._holds_run():
-                raise InputError(f"{self.folder}: Expected a folder that is new, empty or holds a run.")
-            if not overwrite:
-                remedy = "Resume it with --ckpt-path=last, replace" if self.last.is_file() else "Replace"
-                raise InputError(
-                    f"{self.folder}: holds a run. {remedy} it with --overwrite, "
-                    "or choose another folder with --run-dir."
-                )
-
-    def create(self, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:
-        """Create the folder, and record versions, code state and data fingerprints.
-
-        Takes the arguments of `check_startable`; an earlier run that may be overwritten is deleted.
-
-        Raises:
-            InputError: See `check_startable`; also if the folder cannot be created.
-        """
-        try:
-            self.check_startable(data, resume, overwrite)
-            if not resume and self._holds_run():
-                marks = self.versions, self.data
-                for entry in sorted(folder_entries(self.folder), key=lambda entry: entry in marks):
-                    delete_path(entry)  # last the files that mark a run: a kill leaves a folder that can be replaced
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_json(self.versions, collect_versions())
-            write_json(self.data, dict(data))
-        except OSError as error:
-            raise InputError(f"{self.folder}: cannot be written ({error.strerror}).") from error
-
-    def _holds_run(self) -> bool:
+    def holds_run(self) -> bool:
+        """Return True if a run was started in the folder."""
         return self.versions.is_file() and self.data.is_file()
 
     def logger(self) -> TensorBoardLogger:

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from radreward.objectives.functional import policy
+from radreward.objectives.functional.advantages import majority_mask, mgas_scale
 from radreward.types import ParsedCompletions
 
 
@@ -47,7 +47,7 @@ class MajorityGuidedScaling(AdvantageScaling):
         c: Midpoint of s; not published.
         min_scale: Smallest factor (φ⁻).
         max_scale: Largest factor (φ⁺).
-        variant: "logistic", or "as_published" for the printed equation clipped at φ⁺, see `policy.mgas_scale`.
+        variant: "logistic", or "as_published" for the printed equation clipped at φ⁺, see `mgas_scale`.
 
     Raises:
         ValueError: If a value is out of range.
@@ -79,10 +79,10 @@ class MajorityGuidedScaling(AdvantageScaling):
     def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
         """Return (B, G) factors between `min_scale` and `max_scale`."""
         accuracy = accuracy.nan_to_num(0.0)
-        majority = policy.majority_mask(completions.error_counts).to(accuracy.dtype)
+        majority = majority_mask(completions.error_counts).to(accuracy.dtype)
         gamma = (accuracy * majority).sum(1, keepdim=True) / majority.sum(1, keepdim=True).clamp_min(1)  # (B, 1)
         # The tolerance covers rounding: the mean of equal numbers may exceed them.
         correct = (accuracy >= accuracy.mean(1, keepdim=True) - 1e-6) & completions.well_formed
         psi = torch.where(correct, gamma, 1 - gamma)
         as_published = self.variant == "as_published"
-        return policy.mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, as_published)
+        return mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, as_published)

@@ -15,6 +15,8 @@ from radreward.distributed import mean_over_ranks, raise_on_all_ranks
 from radreward.errors import InputError
 from radreward.objectives.advantage_scaling import AdvantageScaling, NoScaling
 from radreward.objectives.functional import policy
+from radreward.objectives.functional.accuracy_rewards import round_half_up
+from radreward.objectives.functional.advantages import group_advantages
 from radreward.objectives.reward_functions import FormatReward, GaussianAccuracy, ReasoningReward, RewardFunction
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import AdvantageEstimate, ObjectiveOutput, ParsedCompletions
@@ -149,12 +151,12 @@ class GRPO(RolloutObjective):
     def advantages(self, rewards: Tensor) -> Tensor:
         """Return (B, G) advantages of (B, G) rewards; a completion without a reward (NaN) is left out of its group."""
         if not rewards.isnan().any():
-            return policy.group_advantages(rewards)
+            return group_advantages(rewards)
         advantages = torch.zeros_like(rewards)
         for group, row in enumerate(rewards):
             rewarded = ~row.isnan()
             if rewarded.sum() > 1:
-                advantages[group, rewarded] = policy.group_advantages(row[rewarded].unsqueeze(0))[0]
+                advantages[group, rewarded] = group_advantages(row[rewarded].unsqueeze(0))[0]
         return advantages
 
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
@@ -218,8 +220,8 @@ class GRPO(RolloutObjective):
 
 def _error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
     """Return stated and actual presence of errors per criterion, (B·G, N) bool each; an unparsable count is none."""
-    predicted = policy.round_half_up(completions.error_counts) > 0
-    actual = (policy.round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
+    predicted = round_half_up(completions.error_counts) > 0
+    actual = (round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
     return predicted.flatten(0, 1), actual.flatten(0, 1)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
-from radreward.objectives.functional import policy
+from radreward.objectives.functional.accuracy_rewards import binary_accuracy, gaussian_accuracy
 from radreward.types import ParsedCompletions
 
 
@@ -70,7 +70,7 @@ class GaussianAccuracy(RewardFunction):
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
         """Return (B, G, N) rewards in [0, 1]."""
-        return policy.gaussian_accuracy(completions.error_counts, completions.target.unsqueeze(1), self.sigma)
+        return gaussian_accuracy(completions.error_counts, completions.target.unsqueeze(1), self.sigma)
 
 
 class BinaryAccuracy(RewardFunction):
@@ -78,7 +78,7 @@ class BinaryAccuracy(RewardFunction):
 
     def forward(self, completions: ParsedCompletions) -> Tensor:
         """Return (B, G, N) rewards of 0 and 1."""
-        return policy.binary_accuracy(completions.error_counts, completions.target.unsqueeze(1))
+        return binary_accuracy(completions.error_counts, completions.target.unsqueeze(1))
 
 
 class FormatReward(RewardFunction):

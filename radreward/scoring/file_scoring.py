@@ -16,9 +16,9 @@ from radreward.io.progress import ProgressReporter
 from radreward.io.tables import CSVFormulas
 from radreward.scorers.base import Scorer
 from radreward.scoring.backends import LocalBackend, ScoringBackend
+from radreward.scoring.chunk_store import check_output
 from radreward.scoring.input_columns import DEFAULT_COLUMNS, InputColumns
 from radreward.scoring.input_scan import InputScan, scan_input, warn_unusable_contexts
-from radreward.scoring.resume import check_output
 from radreward.scoring.score_columns import ScorerGroup
 from radreward.scoring.score_table import ScoreTable
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.tables import AtomicTableWriter, CSVFormulas, table_suffix
+from radreward.scoring.chunk_store import ChunkStore
 from radreward.scoring.input_scan import FileChunk, InputScan
-from radreward.scoring.resume import ChunkStore
 from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from radreward.serving.app import ServiceLimits, create_app
+    from radreward.serving.app import create_app
+    from radreward.serving.limits import ServiceLimits
     from radreward.serving.server import serve_app
 
 __all__ = [

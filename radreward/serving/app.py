@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs
+from radreward.serving.limits import ServiceLimits, check_num_pairs
 from radreward.serving.messages import ErrorAnswer, HealthAnswer, MetricDescription, ScoreAnswer, ScoreRequest
 from radreward.serving.page import service_page
 from radreward.serving.request_guard import RequestGuard
@@ -40,23 +40,6 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     503: {"description": "Too many requests wait; try again after `Retry-After` seconds"},
     504: {"description": "Scoring took too long"},
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceLimits:
-    """Limits of a service.
-
-    Attributes:
-        max_pairs: Pairs in a request.
-        max_bytes: Size of a request.
-        max_requests: Maximum number of requests that wait or are scored.
-        seconds: Maximum time of a request, and of the arrival of its body.
-    """
-
-    max_pairs: int = 100
-    max_bytes: int = 5_000_000
-    max_requests: int = 32
-    seconds: float = 120.0
 
 
 def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = None) -> FastAPI:
@@ -87,7 +70,7 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(RequestGuard, max_bytes=limits.max_bytes, seconds=limits.seconds)
+    app.add_middleware(RequestGuard, limits=limits)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
 
@@ -120,8 +103,7 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
 
 def _select_scorers(request: ScoreRequest, scorers: Mapping[str, Scorer], limits: ServiceLimits) -> dict[str, Scorer]:
     """Return the scorers of a request; raise an `HTTPException` if it has too many pairs or an unknown model."""
-    if len(request.pairs) > limits.max_pairs:
-        raise HTTPException(413, f"Expected at most {limits.max_pairs} pairs but got {len(request.pairs)}.")
+    check_num_pairs(len(request.pairs), limits)
     names = request.models or list(scorers)
     if unknown := [name for name in names if name not in scorers]:
         raise HTTPException(422, f"Expected models among {', '.join(scorers)} but got {unknown[0]!r}.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+
+from radreward.serving.limits import ServiceLimits, body_too_large, limit_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,12 +26,11 @@ class RequestGuard:
 
     Args:
         app: The application.
-        max_bytes: Maximum size of a body.
-        seconds: Maximum time until the whole body has arrived.
+        limits: Limits of a body.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
-        self.app, self.max_bytes, self.seconds = app, max_bytes, seconds
+    def __init__(self, app: ASGIApp, limits: ServiceLimits) -> None:
+        self.app, self.limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -51,7 +50,7 @@ class RequestGuard:
             if error := self._refusal(scope):
                 await error(scope, receive, send_with_headers)
             else:
-                await self.app(scope, self._limited(receive), send_with_headers)
+                await self.app(scope, limit_body(receive, self.limits), send_with_headers)
         except Exception as error:  # a traceback could quote a report
             logger.error("A request failed: %s", type(error).__name__)
             if not started:
@@ -66,33 +65,7 @@ class RequestGuard:
         content_type = headers.get(b"content-type", b"").decode("latin-1").split(";")[0].strip().lower()
         if content_type != "application/json":
             return JSONResponse({"error": f"Expected content type application/json but got {content_type!r}."}, 415)
-        if int(headers.get(b"content-length", b"0")) > self.max_bytes:
-            return JSONResponse({"error": self._too_large()}, 413)
+        if int(headers.get(b"content-length", b"0")) > self.limits.max_bytes:
+            error = body_too_large(self.limits)
+            return JSONResponse({"error": error.detail}, error.status_code)
         return None
-
-    def _limited(self, receive: Receive) -> Receive:
-        """Return a `receive` that raises an `HTTPException` once the body is too large or too slow."""
-        deadline = asyncio.get_running_loop().time() + self.seconds
-        size, complete = 0, False
-
-        async def limited() -> Message:
-            nonlocal size, complete
-            if complete:  # only a disconnection can follow, at any time
-                return await receive()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError as error:
-                raise HTTPException(
-                    408, f"Expected the whole body within {self.seconds:g} s. Send it again."
-                ) from error
-            size += len(message.get("body", b""))
-            complete = not message.get("more_body", False)
-            if size > self.max_bytes:
-                raise HTTPException(413, self._too_large())
-            return message
-
-        return limited
-
-    def _too_large(self) -> str:
-        return f"Expected a body of at most {self.max_bytes:,} bytes. Send fewer pairs."

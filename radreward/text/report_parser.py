@@ -58,8 +58,8 @@ def parse_report(text: str) -> AnnotatedReport:
     Raises:
         ValueError: If the text is longer than 20,000 characters.
 
-    >>> parse_report("Small left effusion, increased. No PTX.").facts[0]
-    Fact(finding='effusion', polarity='present', location='left', severity='mild', change=None, size=None)
+    >>> parse_report("Small left effusion, worse. No PTX.").facts[0]
+    Fact(finding='effusion', polarity='present', location='left', severity='mild', change='worse', size=None)
     """
     if len(text) > MAX_REPORT_CHARS:
         raise ValueError(f"Expected a report of at most {MAX_REPORT_CHARS} characters but got {len(text)}.")

@@ -25,6 +25,7 @@ from radreward.errors import InputError
 from radreward.models import load_reward_model
 from radreward.modules import RewardModule
 from radreward.modules.progress import ProgressBar
+from radreward.modules.run_resume import start_run
 from tests.tiny_run import TAGS
 
 
@@ -172,7 +173,7 @@ def test_other_ranks_accept_the_folder_of_rank_zero(config: Path, monkeypatch: p
         raise Reached
 
     first, second = build(config), build(config)
-    first.run_folder.create(first.data.file_fingerprints(), resume=False)
+    start_run(first.run_folder, first.data.file_fingerprints(), resume=False)
     with pytest.raises(InputError, match="holds a run"):
         second.fit()
     monkeypatch.setattr(Trainer, "is_global_zero", False)

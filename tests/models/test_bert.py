@@ -15,9 +15,9 @@ from transformers import BertConfig, BertModel
 from radreward.data.packing import pack
 from radreward.data.tokenizer import resolve_backbone
 from radreward.errors import InputError
-from radreward.models.attention import packed_inputs
 from radreward.models.backbone import Backbone
 from radreward.models.bert import BertEncoder
+from radreward.models.transformers_attention import packed_inputs
 
 
 @pytest.fixture(scope="module")

@@ -1,75 +1,12 @@
-"""Run folder: protection of earlier runs, recorded versions."""
+"""Recorded versions of a run."""
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-import torch
 
-from radreward.errors import InputError
-from radreward.modules import RunFolder
-from radreward.modules.run_folder import RECORDED_PACKAGES, collect_versions, git_state
-
-DATA = {"groups.jsonl": "abc"}
-
-
-def test_create_records_data_and_versions(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path / "a" / "b")
-    run.create(DATA, resume=False)
-    assert json.loads(run.data.read_text()) == DATA
-    versions = json.loads(run.versions.read_text())
-    assert set(versions["packages"]) == set(RECORDED_PACKAGES)
-    assert versions["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
-
-
-def test_create_replaces_earlier_run_only_with_overwrite(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    run.create(DATA, resume=False)
-    run.metrics.write_text("{}")
-    with pytest.raises(InputError, match=rf"{tmp_path}: holds a run. Replace it with --overwrite"):
-        run.create(DATA, resume=False)
-    run.checkpoints.mkdir()
-    run.last.touch()
-    with pytest.raises(InputError, match="Resume it with --ckpt-path=last, replace it"):
-        run.check_startable(DATA, resume=False)
-    assert run.metrics.is_file()
-    run.create(DATA, resume=True)
-    assert run.metrics.is_file()
-    run.create(DATA, resume=False, overwrite=True)
-    assert not run.metrics.exists()
-
-
-def test_create_never_deletes_folder_with_other_files(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match="new, empty or holds a run"):
-        RunFolder(tmp_path).create(DATA, resume=False, overwrite=True)
-    assert (tmp_path / "thesis.tex").is_file()
-
-
-def test_create_resumed_on_other_data_raises(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    run.create(DATA, resume=False)
-    with pytest.raises(InputError, match=r"data\.json: the data changed"):
-        run.create({"groups.jsonl": "abd"}, resume=True)
-    assert json.loads(run.data.read_text()) == DATA
-
-
-def test_create_folder_below_file_raises(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="cannot be written"):
-        RunFolder(tmp_path / "file" / "run").create(DATA, resume=False)
-
-
-def test_resolve_checkpoint_by_name_or_path(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    for name, path in (("last", run.last), ("other.ckpt", Path("other.ckpt"))):
-        with pytest.raises(InputError, match=rf"{path}: Expected a checkpoint"):
-            run.resolve_checkpoint(name)
-    run.checkpoints.mkdir()
-    run.last.touch()
-    assert run.resolve_checkpoint("last") == run.last == run.resolve_checkpoint(str(run.last))
+from radreward.modules.run_folder import collect_versions, git_state
 
 
 def test_git_state_reports_commit_and_changes(tmp_path: Path) -> None:

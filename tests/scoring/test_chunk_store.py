@@ -12,8 +12,8 @@ import pytest
 
 from radreward.errors import InputError
 from radreward.io.tables import TABLE_SUFFIXES
+from radreward.scoring.chunk_store import MANIFEST
 from radreward.scoring.file_scoring import score_file
-from radreward.scoring.resume import MANIFEST
 from tests.killing import kill_before_each_file_event
 from tests.scoring.overlap import Overlap, write_pairs
 

@@ -1,35 +1,9 @@
-"""Formulas of policy optimization as pure functions: B prompts, G completions per prompt, T tokens, N criteria."""
+"""Token losses of policy optimization as pure functions."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-
-def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
-    """Return (r - mean r) / (std r + ε) within each group (GRPO, Shao et al. 2024, section 4.1.2).
-
-    std is the sample standard deviation (G - 1). A group of equal rewards gets exactly 0: it carries no gradient.
-
-    Args:
-        rewards: (B, G) with G >= 2.
-        epsilon: ε, limits the advantages in groups of nearly equal rewards.
-
-    Returns:
-        (B, G), of mean 0 in each group.
-
-    Raises:
-        ValueError: If G < 2: a single completion cannot be compared.
-
-    >>> group_advantages(torch.tensor([[0.0, 1.0, 2.0], [5.0, 5.0, 5.0]]))
-    tensor([[-0.9999,  0.0000,  0.9999],
-            [ 0.0000,  0.0000,  0.0000]])
-    """
-    if rewards.ndim != 2 or rewards.shape[1] < 2:
-        raise ValueError(f"Expected rewards (B, G) with G >= 2 but got {tuple(rewards.shape)}.")
-    centered = rewards - rewards.mean(1, keepdim=True)
-    equal = (rewards == rewards[:, :1]).all(1, keepdim=True)
-    return (centered / (rewards.std(1, keepdim=True) + epsilon)).masked_fill(equal, 0.0)
 
 
 def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip_epsilon: float) -> Tensor:
@@ -61,93 +35,3 @@ def k3_kl(logps: Tensor, ref_logps: Tensor) -> Tensor:
     """
     difference = ref_logps - logps
     return difference.exp() - difference - 1
-
-
-def gaussian_accuracy(values: Tensor, target: Tensor, sigma: float) -> Tensor:
-    """Return exp(-(v - t)² / (2 σ²)) elementwise (RadReason, Eq. 5); 0 if v is NaN or infinite.
-
-    Args:
-        values: Predicted counts v; NaN if unparsable.
-        target: Target counts t, broadcastable to `values`.
-        sigma: Deviation at which the result has fallen to 0.607 (σ).
-
-    >>> gaussian_accuracy(torch.tensor([2.0, 1.5, 1.0]), torch.tensor(2.0), 0.5)
-    tensor([1.0000, 0.6065, 0.1353])
-    """
-    return (-(values - target).square() / (2 * sigma**2)).exp().nan_to_num(0.0)
-
-
-def binary_accuracy(values: Tensor, target: Tensor) -> Tensor:
-    """Return 1 where the rounded value equals the rounded target, else 0; 0 if the value is NaN.
-
-    >>> binary_accuracy(torch.tensor([2.4, 1.0, float("nan")]), torch.tensor([2.0, 2.0, 0.0]))
-    tensor([1., 0., 0.])
-    """
-    return (round_half_up(values) == round_half_up(target)).to(values.dtype)
-
-
-def round_half_up(values: Tensor) -> Tensor:
-    """Round to the nearest integer, halves upwards; NaN stays NaN.
-
-    >>> round_half_up(torch.tensor([0.4, 0.5, 1.5]))
-    tensor([0., 1., 2.])
-    """
-    return (values + 0.5).floor()
-
-
-def majority_mask(values: Tensor) -> Tensor:
-    """Return a mask of the completions that give the most frequent answer of their prompt.
-
-    The answer is the vector of rounded counts. Ties are broken by distance to the group's mean vector, then by
-    lexicographic order (fewer errors in the first criterion that differs). A completion with an unparsable count has
-    no vote.
-
-    Args:
-        values: (B, G, N) counts; NaN if unparsable.
-
-    Returns:
-        (B, G) bool; all False in a group without votes.
-
-    >>> majority_mask(torch.tensor([[[1.0], [2.0], [1.2]], [[0.0], [1.0], [3.0]]]))
-    tensor([[ True, False,  True],
-            [False,  True, False]])
-    """
-    answers = round_half_up(values)
-    votes = answers.isfinite().all(-1)  # (B, G)
-    answers = answers.masked_fill(~votes.unsqueeze(-1), 0.0)
-    equal = (answers.unsqueeze(2) == answers.unsqueeze(1)).all(-1)  # (B, G, G)
-    equal = equal & votes.unsqueeze(1) & votes.unsqueeze(2)
-    frequency = equal.sum(2)
-    # Deviation from the mean times the number of votes: integers, so that rounding cannot break ties.
-    deviation = answers * votes.sum(1)[:, None, None] - answers.sum(1, keepdim=True)
-    distance = deviation.double().square().sum(-1).masked_fill(~votes, torch.inf)
-    distance = distance.masked_fill(frequency < frequency.amax(1, keepdim=True), torch.inf)
-    nearest = distance == distance.amin(1, keepdim=True)
-    rank = torch.unique(answers.flatten(0, 1), dim=0, return_inverse=True)[1].view_as(votes)  # lexicographic
-    winner = rank.masked_fill(~nearest, answers.numel() + 1).argmin(1)
-    return equal.gather(1, winner[:, None, None].expand(-1, 1, equal.shape[2])).squeeze(1)
-
-
-def mgas_scale(
-    psi: Tensor, beta: float, c: float, min_scale: float = 0.8, max_scale: float = 1.2, as_published: bool = False
-) -> Tensor:
-    """Return the advantage scale s(ψ) = φ⁻ + (φ⁺ - φ⁻) / (1 + exp(β (ψ - c))) (RadReason, Eq. 13).
-
-    ψ is γ for a correct completion and 1 - γ for an incorrect one, with γ the accuracy of the majority answer.
-
-    Args:
-        psi: ψ in [0, 1].
-        beta: Steepness (β).
-        c: Midpoint.
-        min_scale: Smallest scale (φ⁻).
-        max_scale: Largest scale (φ⁺).
-        as_published: Use the equation as printed, φ⁻ + (φ⁺ - φ⁻) (1 + ψ - c)^(-β). It exceeds φ⁺ below ψ = c, which
-            contradicts the text of the paper, so it is clipped there.
-
-    >>> mgas_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5)
-    tensor([1.1973, 1.0000, 0.8027])
-    >>> mgas_scale(torch.tensor([0.0, 0.5, 1.0]), beta=10, c=0.5, as_published=True)
-    tensor([1.2000, 1.2000, 0.8069])
-    """
-    fraction = (1 + psi - c).pow(-beta) if as_published else (-beta * (psi - c)).sigmoid()
-    return (min_scale + (max_scale - min_scale) * fraction).clamp(min_scale, max_scale)

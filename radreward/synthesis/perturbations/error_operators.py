@@ -12,7 +12,7 @@ from random import Random
 
 from radreward.synthesis.error_counting import REPORTABLE_CHANGES
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
-from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_severity
+from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_change, with_other_severity
 from radreward.synthesis.perturbations.report_edits import (
     can_replace_fact,
     has_unparsed_comparison,
@@ -20,7 +20,7 @@ from radreward.synthesis.perturbations.report_edits import (
     replace_fact,
 )
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned
-from radreward.text.facts import AnnotatedReport, Change, Fact
+from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_related
 from radreward.text.locations import contains_location
 
@@ -84,15 +84,7 @@ def _change_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport 
     """State a change of a finding that the report does not compare, or another change than it states."""
     if has_unparsed_comparison(report):
         return None
-
-    def options(fact: Fact) -> list[Fact]:
-        if fact.polarity != "present" or not FINDINGS[fact.finding].can_change:
-            return []
-        is_device = FINDINGS[fact.finding].is_device
-        changes: tuple[Change, ...] = ("new", "stable") if is_device else ("new", "worse", "better", "stable")
-        return [fact._replace(change=change) for change in changes if change != fact.change]
-
-    return _restate_one_fact(report, rng, options)
+    return _restate_one_fact(report, rng, with_other_change)
 
 
 def _omit_comparison(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES, is_certain
-from radreward.text.facts import Fact
+from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.locations import mirror_side
 from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
@@ -64,13 +64,17 @@ def with_other_severity(fact: Fact) -> list[Fact]:
     return [fact._replace(size=size, severity=fact.severity and severity_of[size]) for size in other_sizes(fact.size)]
 
 
-def flip_polarity(fact: Fact) -> Fact:
-    """Return the finding without details: absent if it was positive, otherwise present.
+def with_other_change(fact: Fact) -> list[Fact]:
+    """Return a present fact with every other change that it can have; none for findings that cannot change.
 
-    >>> flip_polarity(Fact("effusion", location="left")).polarity
-    'absent'
+    >>> [other.change for other in with_other_change(Fact("effusion", change="new"))]
+    ['worse', 'better', 'stable']
     """
-    return Fact(fact.finding, "absent" if fact.positive else "present")
+    finding = FINDINGS[fact.finding]
+    if fact.polarity != "present" or not finding.can_change:
+        return []
+    changes: tuple[Change, ...] = ("new", "stable") if finding.is_device else ("new", "worse", "better", "stable")
+    return [fact._replace(change=change) for change in changes if change != fact.change]
 
 
 def _renamed(fact: Fact, key: str) -> Fact:
