@@ -48,14 +48,14 @@ def scores_summary(scores: Any) -> str:
 
 
 def scores_html(scores: Any) -> str:
-    """Return a table for notebooks; for a single pair, also its evidence."""
+    """Return a table for notebooks. For a single pair, the table has its evidence too."""
     table = scores_frame(scores).drop(columns="evidence", errors="ignore").to_html(max_rows=_MAX_HTML_ROWS)
     evidence = scores.evidence[0] if scores.evidence and len(scores.evidence) == 1 else None
     return f"<p>{escape(repr(scores))}</p>{table}" + ("" if evidence is None else _evidence_html(evidence))
 
 
 def _evidence_html(evidence: Any) -> str:
-    """Return evidence as HTML; missing entries are marked as deleted, extra entries as inserted."""
+    """Return evidence as HTML. Missing entries are marked as deleted, extra entries as inserted."""
     if isinstance(evidence, Mapping) and set(evidence) == {"missing", "extra"}:
         marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
         marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]

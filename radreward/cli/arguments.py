@@ -10,9 +10,9 @@ _SETTINGS = {option: setting for setting, option in OPTIONS.items()}
 
 
 def normalize_arguments(arguments: Sequence[str]) -> list[str]:
-    """Return arguments in which options have the names of settings.
+    """Return the arguments with the options in `OPTIONS` replaced by the settings that they stand for.
 
-    A nested null, which jsonargparse reads as the text None, becomes a part of its parent.
+    jsonargparse reads null as the text None if its key is nested, so such a null is moved into the value of the parent.
 
     >>> normalize_arguments(["--run-dir=a-b", "--model.backbone.lora=null"])
     ['--run_dir=a-b', '--model.backbone={"init_args": {"lora": null}}']

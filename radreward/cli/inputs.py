@@ -28,7 +28,7 @@ def check_minimum(minimum: int, /, **options: float | None) -> None:
     """Check that options are not below a minimum; the value of an option that was not given is None.
 
     Raises:
-        InputError: If a value is too small; names the option.
+        InputError: If a value is too small. The message names the option.
     """
     for name, value in options.items():
         if value is not None and not value >= minimum:

@@ -228,8 +228,8 @@ def build(config: str | Path | None = None, *overrides: str) -> TrainingRun:
         overrides: Single settings as `dotted.key=value`.
 
     Raises:
-        InputError: If the file cannot be read; names line and column.
-        ArgumentError: If a key or value does not fit; raised by jsonargparse.
+        InputError: If the file cannot be read. The message names the line and the column.
+        ArgumentError: If a key or value does not fit. jsonargparse raises this error.
         ValueError: If a constructor rejects its arguments.
     """
     arguments = [] if config is None else [f"--config={config}"]

@@ -35,10 +35,11 @@ def run(
     Args:
         overrides: Settings of fit for every trial, as dotted.key=value.
         config: YAML file of the study.
-        base: Configuration of fit, instead of the study's own.
-        trials: Total number of trials, instead of the study's own; in a grid, the first combinations.
-        run_dir: Folder of the study; by default runs/NAME, with the name of the study.
-        storage: URL of a database, or journal:PATH, for several workers; by default study.db in the folder.
+        base: Configuration of fit, instead of the configuration in the study.
+        trials: Total number of trials, instead of the number in the study. A grid runs its first combinations.
+        run_dir: Folder of the study. Defaults to runs/NAME, with the name of the study.
+        storage: URL of a database, or journal:PATH, for several workers. Defaults to study.db in the folder of the
+            study.
         overwrite: Delete a study of the same name and its trials first.
     """
     if not config.is_file():
@@ -73,7 +74,7 @@ def fit_runner() -> TrialRunner:
 
 
 class _TrialBuilder:
-    """Builder of the runs of trials; it reads pairs of reports again only if their settings or files change."""
+    """Builder of the runs of trials. Pairs of reports are read again only if their settings or files change."""
 
     def __init__(self) -> None:
         self._prepared: tuple[Any, PairedReportDataModule] | None = None
@@ -96,7 +97,7 @@ class _TrialBuilder:
 
 
 def _dump_config(base: Path, settings: Sequence[str]) -> str:
-    """Return all settings as YAML; the configuration is only parsed, no model is built."""
+    """Parse the configuration, without building a model, and return all settings as YAML."""
     from radreward.cli.training import build
 
     printed = io.StringIO()

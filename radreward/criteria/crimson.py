@@ -10,9 +10,9 @@ def crimson_score(matched: Sequence[tuple[float, float]], false_weight: float, m
     """Return the score of a candidate in (-1, 1]: 1 if nothing is wrong, 0 for an empty normal template.
 
     With weights w of the reference's findings, N = Σ w and the credit c = Σ w² / (w + d) over matched findings whose
-    wrong details weigh d: S = (c - false) / N. A negative S becomes -x / (1 + x) with x = false - c, or 0 if x <= 0.
-    If N is 0, matched findings count as one each; without any, the score is 1 if nothing is false, else -x / (1 + x).
-    Source: CRIMSON (arXiv 2603.06183).
+    wrong details weigh d: S = (c - false) / N. A negative S becomes -x / (1 + x) with x = false - c, or 0 if x <= 0. If
+    N is 0, each matched finding counts as one. If there are no matched findings either, the score is 1 without false
+    findings, else -x / (1 + x). Source: CRIMSON (arXiv 2603.06183).
 
     Args:
         matched: Weight of each matched finding of the reference, and of its wrong details.

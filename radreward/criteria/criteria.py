@@ -1,4 +1,4 @@
-"""Criteria by which reports are judged; they define prompts, head size, margins and table columns."""
+"""Criteria by which reports are judged. The criteria define prompts, head size, margins and table columns."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Criteria:
         return [_validated_error(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
 
     def weighted_errors(self, errors: Mapping[str, float]) -> float:
-        """Return the total lost by errors given by tag, Σ_j errors_j · weight_j; raises like `to_list`."""
+        """Return the total lost by errors given by tag, Σ_j errors_j · weight_j. For errors, see `to_list`."""
         return math.fsum(
             value * (-criterion.weight if criterion.kind == "rating" else criterion.weight)
             for value, criterion in zip(self.to_list(errors), self.criteria, strict=True)

@@ -46,7 +46,7 @@ class RewardPairs(NamedTuple):
     rejected: Tensor
     """(P, N) rewards of the worse reports."""
     margin: Tensor
-    """(P, N) target rewards of the accepted minus those of the rejected report, in the dtype of the rewards."""
+    """(P, N) target rewards, accepted report minus rejected report, in the dtype of the rewards."""
 
 
 def gather_pairs(batch: RewardBatch) -> RewardPairs:
@@ -57,7 +57,7 @@ def gather_pairs(batch: RewardBatch) -> RewardPairs:
 
 
 def reward_margins(rewards: Tensor, targets: Tensor, group: Tensor) -> Tensor:
-    """Return the reward of the better candidate minus that of the worse one, for all pairs within a group.
+    """Return the reward of the better candidate minus the reward of the worse one, for all pairs within a group.
 
     Args:
         rewards: (C, N).

@@ -79,8 +79,8 @@ class MRScoreCriteria(Criteria):
 class CrimsonCriteria(Criteria):
     """False and missing findings by clinical significance, and wrong details that change care, as in CRIMSON.
 
-    A finding weighs 1 if it is urgent, 0.5 if actionable and 0.25 if not; benign ones weigh nothing. The total is the
-    sum of errors; `crimson_score` is the published score, which credits what matches (arXiv 2603.06183).
+    An urgent finding weighs 1, an actionable one 0.5, one that is not actionable 0.25, and a benign one 0. The total is
+    the sum of errors. `crimson_score` is the published score, which also credits matched findings (arXiv 2603.06183).
 
     >>> CrimsonCriteria().tags[0], CrimsonCriteria().weights.tolist()
     ('urgent_false_finding', [1.0, 0.5, 0.25, 1.0, 0.5, 0.25, 0.5])
@@ -118,7 +118,7 @@ class CriteriaFromYAML(Criteria):
         path: YAML file. Each criterion has `name`, `description` and optionally `kind` and `weight`.
 
     Raises:
-        CriteriaError: If the file is missing, is not YAML or does not define criteria; the message names the file.
+        CriteriaError: If the file is missing, is not YAML or does not define criteria. The message names the file.
     """
 
     def __init__(self, path: str) -> None:

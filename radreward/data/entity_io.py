@@ -45,7 +45,7 @@ def read_tagged_sentences(path: str | Path) -> Iterator[TaggedSentence]:
     with its tag in the last column, and an empty line between sentences. Tokens are joined by spaces.
 
     Raises:
-        InputError: At the first invalid line; names file, line, field and expected value.
+        InputError: At the first invalid line. The message names the file, the line, the field and the expected value.
     """
     path = Path(path)
     suffix = path.suffix.lower()

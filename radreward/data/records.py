@@ -79,7 +79,7 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
         criteria: If given, every candidate must have errors by exactly these criteria.
 
     Raises:
-        InputError: At the first invalid row; names file, row, field and expected value.
+        InputError: At the first invalid row. The message names the file, the row, the field and the expected value.
     """
     ids: set[bytes] = set()
     pending: dict[str, ReportGroup] = {}

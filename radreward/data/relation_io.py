@@ -45,8 +45,8 @@ def read_relations(path: str | Path) -> Iterator[SentenceRelations]:
     """Return the records of a file with `sentences` and `pairs` (first, second, score).
 
     Raises:
-        InputError: After the last row, if the file has none or rows are invalid; names file, rows, fields and expected
-            values.
+        InputError: After the last row, if the file has no rows or invalid rows. The message names the file, the rows,
+            the fields and the expected values.
     """
     return (record for _, record in read_validated_rows(path, _parse_relations))
 

@@ -36,7 +36,7 @@ class SQLiteCache:
         max_entries: Maximum number of values; the least recently used are deleted first. None sets no limit.
 
     Raises:
-        InputError: If the file is not a cache, or cannot be read or written; every method raises it too.
+        InputError: If the file is not a cache, or cannot be read or written. Every method can raise this error.
 
     >>> import tempfile
     >>> cache = SQLiteCache(Path(tempfile.mkdtemp()) / "cache.sqlite", max_entries=2)

@@ -120,8 +120,8 @@ def check_settings(factory: Callable[..., Any], values: Any, field: str = "", re
         required: Names that must be present.
 
     Raises:
-        InputError: If the values are not an object, a name is unknown or missing, or a value has another type; names
-            the field.
+        InputError: If the values are not an object, a name is unknown or missing, or a value has another type. The
+            message names the field.
 
     >>> def encoder(depth: int = 2) -> None: ...
     >>> check_settings(encoder, {"depth": "two"}, "encoder")

@@ -89,7 +89,7 @@ def escape_markdown(text: str) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Return a text in one line as a code span; its fences are longer than any sequence of backticks in the text.
+    """Return a text in one line as a code span, with more backticks around it than the text has in a row.
 
     >>> print(markdown_code("runs/a"), markdown_code("a`b"))
     `runs/a` `` a`b ``

@@ -14,7 +14,8 @@ def read_yaml(path: str | Path) -> Any:
     """Return the content of a YAML file: mappings, lists and scalars only.
 
     Raises:
-        InputError: If the file cannot be read or is not YAML; names the line and column, if known.
+        InputError: If the file cannot be read or is not YAML. The message names the line and the column if they are
+            known.
     """
     try:
         return yaml.safe_load(Path(path).read_text(encoding="utf-8"))

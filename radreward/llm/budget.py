@@ -1,4 +1,4 @@
-"""Token budget; it is never exceeded, because the maximum cost of a request is reserved before it is sent."""
+"""Token budget. The maximum cost of a request is reserved before sending, so the budget is never exceeded."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Budget:
         self.reserved = 0
 
     def reserve(self, tokens: int) -> bool:
-        """Reserve tokens; return False if too few are left."""
+        """Reserve tokens. Return False if too few are left."""
         if self.limit is not None and self.spent + self.reserved + tokens > self.limit:
             return False
         self.reserved += tokens

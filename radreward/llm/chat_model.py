@@ -56,7 +56,7 @@ class ChatModel(ABC):
         Equal requests are sent once. A failed response is empty and has the reason in its `status`.
 
         Raises:
-            ValueError: If a request has an invalid setting or role; nothing is sent then.
+            ValueError: If a request has an invalid setting or role. Nothing is sent then.
             InputError: If the cache cannot be read or written.
         """
         for index, request in enumerate(requests):

@@ -28,7 +28,8 @@ class LocalChatModel(ChatModel):
 
     The tokenizer's chat template, if it has one, formats messages. Their text never becomes a special token:
     "<|im_end|>" in a report stays ten characters. Up to rounding, a response does not depend on its batch. A request is
-    never truncated: if it and its longest response exceed the model's positions, it gets a status and no response.
+    never truncated. If the request and its longest response exceed the model's positions, the request gets a status and
+    no response.
 
     Args:
         name: Local folder or Hub name.
@@ -84,7 +85,7 @@ class LocalChatModel(ChatModel):
 
     @property
     def model_id(self) -> str:
-        """Name, version and type of the weights; for a folder also names, sizes and times of its files."""
+        """Name, version and type of the weights. For a folder, also names, sizes and times of its files."""
         folder = Path(resolve_backbone(self.name))
         files = sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
         stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]

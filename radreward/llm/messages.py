@@ -18,7 +18,7 @@ class ChatRequest(NamedTuple):
     """Messages and sampling parameters."""
 
     messages: tuple[Message, ...]
-    """Turns so far; the last is the user's."""
+    """Turns so far. The last turn is the user's."""
     temperature: float = 0.0
     """Sampling temperature; 0 is greedy."""
     top_p: float = 1.0
@@ -26,7 +26,7 @@ class ChatRequest(NamedTuple):
     max_tokens: int = 1024
     """Maximum length of the response."""
     seed: int = 0
-    """Sampling seed; repetitions of a request differ in it."""
+    """Sampling seed, which differs between repetitions of a request."""
 
 
 class ChatResponse(NamedTuple):

@@ -1,4 +1,4 @@
-"""Chat model behind an OpenAI-compatible server; without consent, nothing is sent to another machine."""
+"""Chat model behind an OpenAI-compatible server. Without consent, nothing is sent to another machine."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ class OpenAIChatModel(ChatModel):
     machine). They are read when requests are sent, and never printed, logged or stored.
 
     The `openai` client retries with exponential backoff if the server is busy (429) or fails (500 and above), if the
-    connection breaks or times out, and if the reply is not a chat completion; it honours Retry-After. After an error
-    that every request would have, or after `concurrency` failed requests in a row, nothing more is sent. The status of
-    each missing response gives the reason. An attempt of unknown cost counts with its upper bound.
+    connection breaks or times out, and if the reply is not a chat completion. The client waits as long as Retry-After
+    requests. After an error that every request would have, or after `concurrency` failed requests in a row, nothing
+    more is sent. The status of each missing response gives the reason. An attempt of unknown cost counts with its upper
+    bound.
 
     Args:
         model: Name of the model; defaults to OPENAI_MODEL.
         base_url: Address of the server; defaults to OPENAI_BASE_URL.
         max_tokens_field: Request field that limits the length of a response. Some models of OpenAI accept only
             `max_completion_tokens`, which includes their reasoning.
-        allow_remote: Allow a server on another machine; requests contain reports.
+        allow_remote: Allow a server on another machine. Requests contain reports.
         concurrency: Maximum number of simultaneous requests.
         max_retries: Maximum number of retries per request.
         timeout: Seconds to wait for a reply.

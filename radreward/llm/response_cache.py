@@ -27,7 +27,7 @@ _SENT = b""
 
 
 class ResponseCache:
-    """Responses by request key in a `SQLiteCache`; requests and API keys are not stored.
+    """Responses by request key in a `SQLiteCache`. Requests and API keys are not stored.
 
     Call `mark_sent` before a request, and `put` or `forget` after it. If the process is killed in between, the mark
     stays: the response is lost, although it may have been paid for.
@@ -36,7 +36,7 @@ class ResponseCache:
         path: The file, created with its folder if absent.
 
     Raises:
-        InputError: If the file is not a cache, or cannot be read or written; every method raises it too.
+        InputError: If the file is not a cache, or cannot be read or written. Every method can raise this error.
 
     >>> import tempfile
     >>> cache = ResponseCache(Path(tempfile.mkdtemp()) / "responses.sqlite")

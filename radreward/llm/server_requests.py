@@ -47,7 +47,7 @@ _UNSUPPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ServerSettings:
-    """Server and limits of a job; address, model and key are never printed, logged or stored."""
+    """Server and limits of a job. The address, the model and the key are never printed, logged or stored."""
 
     url: str
     model: str
@@ -193,10 +193,10 @@ class RequestRunner:
         return usage.response
 
     async def _before_attempt(self, _: Request) -> None:
-        """Reserve the tokens of an attempt; wait if other requests have reserved too many.
+        """Reserve the tokens of an attempt. Wait if other requests have reserved too many.
 
         Raises:
-            OpenAIError: If the attempt must not be made; the client does not retry after this error.
+            OpenAIError: If the attempt must not be made. The client does not retry after this error.
         """
         from openai import OpenAIError
 
@@ -216,7 +216,7 @@ class RequestRunner:
         """Count the tokens of an attempt.
 
         Raises:
-            DecodingError: If the reply is not a chat completion; the client retries.
+            DecodingError: If the reply is not a chat completion. The client retries.
         """
         from httpx2 import DecodingError
 

@@ -185,7 +185,7 @@ def _comparison_tables(results: Results) -> Iterator[TextTable]:
 def _scorer_table(
     results: Results, title: str, columns: Mapping[str, str], cells: Mapping[tuple[str, str], str]
 ) -> Iterator[TextTable]:
-    """Yield a table with one row per scorer; nothing if there is no column.
+    """Yield a table with one row per scorer, or nothing if there is no column.
 
     Args:
         results: As in `results.json`.

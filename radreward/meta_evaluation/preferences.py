@@ -106,7 +106,8 @@ def read_preferences(path: str | Path) -> list[Preference]:
     read is ignored.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
+        InputError: If the file cannot be read, has no row, or has an invalid row. The message names the file, the row
+            and the field.
     """
     rows = list(read_validated_rows(path, _parse_preference))
     row_numbers: dict[str, int] = {}

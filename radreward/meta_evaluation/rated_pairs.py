@@ -110,7 +110,7 @@ class RatedPairs:
     """Rated pairs, and the targets derived from them. Numbers are arrays in memory; texts are in a temporary file.
 
     Args:
-        rows: The pairs; read once, one at a time.
+        rows: The pairs, read once and one at a time.
         notes: Warnings of the reader of the file.
 
     Attributes:
@@ -248,7 +248,7 @@ def _from_json(values: dict[str, Any]) -> RatedPair:
 
 
 def _build_targets(numbers: _PairNumbers) -> Iterator[Target]:
-    """Yield the targets over all criteria, then one per criterion; targets without any value are left out."""
+    """Yield the targets over all criteria, then one per criterion. Targets without any value are left out."""
     sources: dict[str, tuple[str, str | None]] = {  # name → field of the pairs, criterion
         "errors": ("errors", None),
         "errors_significant": ("significant_errors", None),

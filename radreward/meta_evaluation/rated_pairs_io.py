@@ -38,17 +38,18 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
     Each row needs `id`, `reference` and `candidate`. Optional columns:
 
-    - `group`: the case; by default, rows with equal references are one case.
+    - `group`: the case. By default, rows with equal references are one case.
     - `system`: the system that wrote the candidate.
     - `rating`: a number, a list with one number per rater, or a mapping from rater to number; higher is better.
     - `errors` and `errors_significant`: criterion → count, or rater → criterion → count.
     - `synthetic`: true if a program generated and counted the errors.
-    - `age` and `indication`: see `PatientContext`. Values that cannot be read are ignored; a note counts them.
+    - `age` and `indication`: see `PatientContext`. Values that cannot be read are ignored. A note states their number.
 
     In CSV, lists and mappings are JSON. Null and NaN mean that the rater gave no value.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has an invalid row; names file, row and field.
+        InputError: If the file cannot be read, has no row, or has an invalid row. The message names the file, the row
+            and the field.
     """
     notes: list[str] = []
     numbers = array("Q")  # row number of each pair
@@ -201,7 +202,7 @@ def _parse_number(value: Any, field: str, minimum: float, maximum: float) -> flo
 
 
 def criteria_mismatches(rows: Iterable[tuple[str, RatedPair]]) -> list[str]:
-    """Return one message per row whose criteria differ from those of the first row, as a missing count is not 0.
+    """Return one message per row whose criteria differ from the criteria of the first row, as a missing count is not 0.
 
     Args:
         rows: Name of each row, such as "row 3", and its pair.

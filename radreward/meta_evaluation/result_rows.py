@@ -77,7 +77,7 @@ class _TargetBlock(NamedTuple):
     y: Floats
     """(targets, n)."""
     uses_criterion: list[bool]
-    """(S,) True if the scores are those of a criterion."""
+    """(S,) True if the scores are scores of a criterion."""
 
 
 def _agreement_rows(arrays: BenchmarkArrays) -> Rows:

@@ -46,7 +46,7 @@ def pair_key(reference: str, candidate: str, context: PatientContext = NO_CONTEX
 
 
 def cached_scores(scores: Scores, number: int) -> list[CachedScore]:
-    """Return the result of each pair; a score that is not finite is replaced by a status with the reason.
+    """Return the result of each pair. A score that is not finite is replaced by a status with the reason.
 
     Args:
         scores: Scores of a scorer, which may be user code.
@@ -122,7 +122,10 @@ class ScoreCache:
         return {key.removeprefix(prefix): CachedScore(**json.loads(value)) for key, value in values.items()}
 
     def read(self, keys: Sequence[str]) -> Iterator[CachedScore | None]:
-        """Yield the score of each key in order, None if it is not cached; only a few are in memory at a time."""
+        """Yield the score of each key in order, or None if it is not cached.
+
+        Only a few scores are in memory at a time.
+        """
         for start in range(0, len(keys), _READ_SIZE):
             part = keys[start : start + _READ_SIZE]
             scores = self.get(part)

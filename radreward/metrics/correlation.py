@@ -15,7 +15,7 @@ from radreward.metrics.sub_score_metric import SubScoreMetric
 
 
 class RankCorrelation(SubScoreMetric):
-    """A rank correlation between all predictions and targets, pooled over references; subclasses define `statistic`."""
+    """A rank correlation between all predictions and targets, pooled over references. Subclasses define `statistic`."""
 
     preds: list[Tensor]
     target: list[Tensor]
@@ -28,7 +28,7 @@ class RankCorrelation(SubScoreMetric):
     @staticmethod
     @abstractmethod
     def statistic(preds: Tensor, target: Tensor) -> Tensor:
-        """Return the (M,) correlations of the columns of (n, M) predictions and targets; called once per `compute`."""
+        """Return the (M,) correlations of the columns of (n, M) predictions and targets."""
 
     def update(self, preds: Tensor, target: Tensor, group: Tensor | None = None) -> None:
         """Add a batch.

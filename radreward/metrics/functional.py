@@ -124,7 +124,7 @@ def cohen_kappa(counts: Tensor, weights: Literal["linear", "quadratic"] | None =
     """Return Cohen's κ of a confusion matrix: 1 - Σ w·observed / Σ w·expected, with disagreement weights w.
 
     For classes i and j, w is 0 if i = j, else 1 (None), ``|i - j|`` ("linear") or (i - j)² ("quadratic") (Cohen, 1960
-    and 1968). Expected counts are those of independent raters with the same marginals.
+    and 1968). The expected counts assume independent raters with the same marginals.
 
     Args:
         counts: (K, K) confusion matrix. scikit-learn's κ takes the classes of all items instead, which would all have

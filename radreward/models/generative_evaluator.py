@@ -166,7 +166,7 @@ def load_generative_evaluator(
         allow_download: Allow the download of the backbone, which the folder names, from the Hub.
 
     Raises:
-        InputError: If a file is missing or damaged, or a field is wrong; names file and field.
+        InputError: If a file is missing or damaged, or a field is wrong. The message names the file and the field.
     """
     folder = Path(folder)
     path, weights = find_evaluator_settings(folder), folder / WEIGHTS

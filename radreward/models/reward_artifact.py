@@ -108,7 +108,7 @@ def load_reward_model(
             remain.
 
     Raises:
-        InputError: If a file is missing or damaged, or a field is wrong; names file and field.
+        InputError: If a file is missing or damaged, or a field is wrong. The message names the file and the field.
     """
     folder = Path(folder)
     path, weights = folder / CONFIG, folder / WEIGHTS

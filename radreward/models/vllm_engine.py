@@ -118,7 +118,7 @@ def check_vllm(backbone: Backbone) -> None:
     """Check that vLLM is installed and supports a backbone.
 
     Raises:
-        InputError: If not; names the remedy.
+        InputError: If the check fails. The message names the remedy.
     """
     if importlib.util.find_spec("vllm") is None:
         raise InputError(

@@ -36,14 +36,15 @@ def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: T
     """Return rank correlations, pair accuracy and count errors, per criterion and in total.
 
     Args:
-        criteria: N criteria. The total adds rewards and targets over criteria; counts are added unweighted.
+        criteria: N criteria. In the total, rewards, targets and unweighted counts are summed over criteria.
         candidates: Rewards and target errors of n candidates.
         counts: (n, N) expected errors; None if unavailable.
 
     Returns:
         Per criterion and for "total": tau_b, max_tau_b, auc, spearman, pair_accuracy and, with `counts`, count_tau_b,
         count_mae and accuracy, the share of exact rounded counts; None if a metric is undefined, see
-        `undefined_auc_notes`. For a binary criterion, accuracy is that of the classification (ER²Score, Table 3).
+        `undefined_auc_notes`. For a binary criterion, accuracy is the accuracy of the classification (ER²Score, Table
+        3).
     """
     tags, targets = criteria.tags, criteria.target_rewards(candidates.errors)
     columns = _ranking_metrics(
@@ -194,8 +195,9 @@ def cross_fitted_quality(weights: FindingWeightsBatch, group: Tensor) -> dict[st
 def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) -> MetricTable:
     """Return rank correlations, AUC, pair accuracy, absolute error and exact accuracy, per criterion and in total.
 
-    A missing count (NaN) is not exact and orders no pair correctly; correlations and errors use the other counts. The
-    total is the weighted sum over criteria, defined only if every criterion is; its accuracy is the mean over criteria.
+    A missing count (NaN) counts as inexact and orders no pair correctly. Correlations and errors ignore missing counts.
+    The total is the weighted sum over criteria, and is defined only if every criterion is. The accuracy of the total is
+    the mean over criteria.
 
     Args:
         criteria: N criteria.

@@ -72,7 +72,7 @@ class BaseModule(LightningModule, ABC):
         return self.optimizer_config.build(self, self.new_modules(), int(self.trainer.estimated_stepping_batches))
 
     def load_initial_weights(self, folder: Path) -> None:
-        """Load the weights of a saved model before training; called for `--init-from`.
+        """Load the weights of a saved model before training, for `--init-from`.
 
         Raises:
             InputError: If the weights do not fit, or the module does not support this.
@@ -80,10 +80,10 @@ class BaseModule(LightningModule, ABC):
         raise InputError(f"--init-from: {type(self).__name__} cannot start from a saved model ({folder}).")
 
     def check_data(self, data: BaseDataModule) -> None:
-        """Check that the data have what training needs; called after reading, before anything is written.
+        """Check that the data have what training needs, after reading them and before writing anything.
 
         Raises:
-            InputError: If not; names what is missing and the setting that provides it.
+            InputError: If the check fails. The message names what is missing and the setting that provides it.
         """
 
     def setup(self, stage: str) -> None:
@@ -110,7 +110,7 @@ class BaseModule(LightningModule, ABC):
         """
 
     def check_packing_once(self, batch: Any) -> None:
-        """Run `check_packing` on the first batch of a fit; to be called in `training_step`."""
+        """Run `check_packing` on the first batch of a fit. Call this method in `training_step`."""
         if not self._packing_checked:
             with torch.no_grad(), raise_on_all_ranks(self.device):
                 self.check_packing(batch)
@@ -124,7 +124,7 @@ class BaseModule(LightningModule, ABC):
         """Stop all ranks if a value of any rank is not finite.
 
         Raises:
-            FloatingPointError: If a value is not finite; step and groups are appended to the message.
+            FloatingPointError: If a value is not finite. The step and the groups are appended to the message.
         """
         bad = ~values.isfinite().all()
         if all_reduce_sum(bad.int()):
@@ -134,7 +134,7 @@ class BaseModule(LightningModule, ABC):
             )
 
     def log_metric_table(self, table: MetricTable) -> None:
-        """Log every defined value as `val/METRIC_ROW`; the table must be the same on all ranks."""
+        """Log every defined value as `val/METRIC_ROW`. The table must be the same on all ranks."""
         for row, metrics in table.items():
             defined = {f"val/{name}_{row}": value for name, value in metrics.items() if value is not None}
             self.log_dict(defined, sync_dist=False)
@@ -186,7 +186,7 @@ class BaseModule(LightningModule, ABC):
         """Return a checkpoint of this model, completed with the frozen weights.
 
         Raises:
-            InputError: If the file cannot be read or comes from another model; names the file.
+            InputError: If the file cannot be read or comes from another model. The message names the file.
         """
         checkpoint = load_checkpoint(path)
         if "state_dict" not in checkpoint:

@@ -31,8 +31,8 @@ _OVERVIEW = "Overview"
 class RewardPlots(Callback):
     """Plots of a `RewardModule`: rewards and margins at every validation, figures after training.
 
-    The figures show the calibration of the last validation and τ-b over steps; drawing them takes about as long as a
-    short validation. Checkpoints store the history of τ-b, so that the curves of a resumed run are complete.
+    The figures show the calibration of the last validation and τ-b over steps. Drawing the figures takes about as long
+    as a short validation. Checkpoints store the history of τ-b, so that the curves of a resumed run are complete.
 
     Attributes:
         draws_figures: False for distributions and scalars only.

@@ -93,7 +93,7 @@ class LastCheckpoint(ModelCheckpoint):
 
 
 class ResumableEarlyStopping(EarlyStopping):
-    """Early stopping; a resumed run that had stopped ends at once.
+    """Early stopping. A resumed run that had stopped ends at once.
 
     Args:
         monitor: Logged metric, higher is better. An undefined value counts as no improvement.
@@ -178,7 +178,7 @@ def check_unsharded(trainer: Trainer, run: RunFolder) -> None:
     """Check that every rank holds all weights.
 
     Raises:
-        InputError: If not; names the command that exports the model on one device.
+        InputError: If the check fails. The message names the command that exports the model on one device.
     """
     strategy = trainer.strategy
     if isinstance(strategy, FSDPStrategy | ModelParallelStrategy) or getattr(strategy, "zero_stage_3", False):

@@ -31,7 +31,7 @@ class ConstantRewardWarning(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: Any, outputs: Any, batch: RolloutPromptBatch, batch_idx: int
     ) -> None:
-        """Count the answers of a batch with constant rewards; warn once per series of such batches."""
+        """Count the answers of a batch with constant rewards, and warn once per series of such batches."""
         rollout_batch: RolloutBatch = pl_module.rollout_batch
         if rollout_batch.estimate.advantages.any():
             self._answers.clear()

@@ -53,15 +53,15 @@ class Exporter(ABC, Generic[_ModuleT, _ResultsT]):
 
     @abstractmethod
     def check(self, module: _ModuleT, data: BaseDataModule) -> None:
-        """Check that a module can be trained on the data and saved; called before anything is read or written.
+        """Check that a module can be trained on the data and saved, before anything is read or written.
 
         Raises:
-            InputError: If not; names the setting.
+            InputError: If the check fails. The message names the setting.
         """
 
     @abstractmethod
     def measure(self, module: _ModuleT, trainer: Trainer, data: BaseDataModule) -> _ResultsT:
-        """Return the results on the validation split; called by `export` on every rank."""
+        """Return the results on the validation split. `export` calls this method on every rank."""
 
     @abstractmethod
     def save(
@@ -73,12 +73,12 @@ class Exporter(ABC, Generic[_ModuleT, _ResultsT]):
         training_info: Mapping[str, Any],
         as_float16: bool,
     ) -> None:
-        """Write the model to `run.model` and metrics to `run.metrics`; called by `export` on rank 0."""
+        """Write the model to `run.model` and metrics to `run.metrics`. `export` calls this method on rank 0."""
 
     def export(self, module: _ModuleT, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Measure the best checkpoint on the validation split and save it with its metrics; called after training.
+        """Measure the best checkpoint on the validation split after training, and save it with its metrics.
 
-        Adapters are rounded to float16 before the measurement, so that the metrics are those of the saved model.
+        Adapters are rounded to float16 before the measurement, so that the metrics describe the saved model.
 
         Raises:
             InputError: If the weights are sharded over several devices.

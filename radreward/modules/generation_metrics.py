@@ -41,7 +41,9 @@ class GenerationBatch(NamedTuple):
 
 
 class TextSimilarity:
-    """BLEU-4, ROUGE-L and BERTScore of answers (GREEN, Table 3); those of missing extras are NaN, with one warning.
+    """BLEU-4, ROUGE-L and BERTScore of answers (GREEN, Table 3).
+
+    A metric is NaN if its extra is missing, with one warning.
 
     Args:
         device: Device of BERTScore's encoder.
@@ -108,8 +110,8 @@ def summarize_generations(batch: GenerationBatch) -> dict[str, float | None]:
     """Return means and standard deviations (divided by n) over answers (GREEN, Tables 2 and 3); None if undefined.
 
     Returns:
-        The mean of each column over answers with a defined value; except for `_SHARES` also the standard deviation,
-        with the suffix _std; and `candidates`, the number of answers.
+        The mean of each column over answers with a defined value. Columns that are not in `_SHARES` also have the
+        standard deviation, with the suffix _std. `candidates` is the number of answers.
     """
     summary: dict[str, float | None] = {}
     for name, values in batch.columns.items():

@@ -44,7 +44,7 @@ class GenerativeExporter(Exporter["GenerativeModule", GenerativeResults]):
         """Check settings and data, and that the backbone has positions for the longest prompt and answer.
 
         Raises:
-            InputError: If not; names the setting.
+            InputError: If the check fails. The message names the setting.
         """
         module.check_settings()
         encoder = module.prompt_encoder(data)
@@ -84,7 +84,7 @@ class GenerativeModule(BaseModule, ABC):
 
     Attributes:
         results: Results of the last validation, set by `on_validation_epoch_end`.
-        is_final_validation: True in the validation after training, which is that of the saved model.
+        is_final_validation: True in the validation after training, which measures the saved model.
 
     Args:
         backbone: Causal language model.
@@ -105,14 +105,14 @@ class GenerativeModule(BaseModule, ABC):
         """Return the encoder of the prompts.
 
         Raises:
-            InputError: If the data are for another module; names the setting.
+            InputError: If the data are for another module. The message names the setting.
         """
 
     def check_settings(self) -> None:
-        """Check the settings of the module; called before anything is read or written.
+        """Check the settings of the module before anything is read or written.
 
         Raises:
-            InputError: If one is wrong; names it.
+            InputError: If a setting is wrong. The message names the setting.
         """
 
     def new_modules(self) -> list[nn.Module]:
@@ -137,7 +137,7 @@ class GenerativeModule(BaseModule, ABC):
         """Log the mean of the ranks' () losses, see `mean_over_ranks`, as train/loss; return the loss of this rank.
 
         Raises:
-            FloatingPointError: If the loss of any rank is not finite; names the groups.
+            FloatingPointError: If the loss of any rank is not finite. The message names the groups.
         """
         self.raise_if_not_finite(loss.detach(), f"The loss is {loss.item()} in", ids)
         mean = all_reduce_mean({"loss": loss.detach()})["loss"]

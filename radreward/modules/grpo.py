@@ -86,7 +86,7 @@ class GRPOModule(GenerativeModule):
         """Check that the engine is installed and supports the backbone.
 
         Raises:
-            InputError: If not; names the remedy.
+            InputError: If the check fails. The message names the remedy.
         """
         if self.rollouts.engine == "vllm":
             check_vllm(self.backbone)
@@ -102,7 +102,7 @@ class GRPOModule(GenerativeModule):
             self.reference.copy_from(self.model)
 
     def checkpoint_keys(self) -> set[str]:
-        """Return the keys of `BaseModule` and those of the reference policy, which a resumed run needs."""
+        """Return the keys of `BaseModule` and the keys of the reference policy, which a resumed run needs."""
         reference = {} if self.reference is None else self.reference.state_dict()
         return super().checkpoint_keys() | {f"reference.{name}" for name in reference}
 
@@ -150,7 +150,7 @@ class GRPOModule(GenerativeModule):
         """Return the objective's loss of the completions, which are sampled at the first update on a batch.
 
         Raises:
-            FloatingPointError: If the loss is not finite; names the groups of the batch.
+            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
             InputError: If a reward cannot be computed, or packing changes log-probabilities.
         """
         rollout_batch = self.rollout_batch or self.sample_rollouts(batch, batch_idx)
@@ -166,7 +166,10 @@ class GRPOModule(GenerativeModule):
 
     @torch.no_grad()
     def sample_rollouts(self, batch: RolloutPromptBatch, batch_idx: int) -> RolloutBatch:
-        """Sample completions and compute advantages; samples depend on seed, step, batch and rank only."""
+        """Sample completions and compute advantages.
+
+        The samples depend only on the seed, the step, the batch and the rank.
+        """
         seed = hash((torch.initial_seed(), self.global_step, batch_idx, self.global_rank)) % 2**63
         completions = self._sample(batch.prompts, replace(self.rollouts.sampling, seed=seed))
         parsed = parse_completions(self.encoder.template, self.criteria, completions)

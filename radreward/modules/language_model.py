@@ -21,7 +21,7 @@ from radreward.modules.optimizer import AdamWConfig
 class LanguageModelModule(GenerativeModule):
     """Trains a causal language model on plain reports by cross-entropy on all tokens (GREEN, section 3.1.2).
 
-    The result cannot answer prompts yet; `SFTModule` starts from it.
+    The result cannot answer prompts yet. `SFTModule` trains it to answer.
 
     Args:
         backbone: Causal language model.
@@ -43,7 +43,7 @@ class LanguageModelModule(GenerativeModule):
         """Return the mean loss over the tokens of all ranks.
 
         Raises:
-            FloatingPointError: If the loss is not finite; names the groups of the batch.
+            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
         """
         loss = next_token_loss(self.model, batch.packed, batch.labels)
         return self.log_loss(mean_over_ranks(loss, batch.num_tokens), batch.ids)

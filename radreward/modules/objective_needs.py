@@ -20,7 +20,7 @@ def check_provided_by_model(objective: Objective, architecture: ArchitectureName
     """Check that a model with an architecture can predict what an objective needs.
 
     Raises:
-        ValueError: If not; names the objective, what it needs and the setting that provides it.
+        ValueError: If the check fails. The message names the objective, what it needs and the setting that provides it.
     """
     for part in sorted(objective.needs):
         name = _needing(objective, part)
@@ -36,7 +36,8 @@ def check_provided_by_data(objective: Objective, data: BaseDataModule) -> None:
     """Check that training data that were read have the targets that an objective needs.
 
     Raises:
-        InputError: If no candidate has them; names the objective, what it needs and what provides it.
+        InputError: If no candidate has a needed part. The message names the objective, what it needs and what provides
+            it.
     """
     if not isinstance(data, PairedReportDataModule):
         return

@@ -54,7 +54,8 @@ class AdamWConfig:
     ) -> OptimizerLRSchedulerConfig:
         """Return the optimizer of a module's trainable parameters and the schedule, stepped every batch.
 
-        There are up to four groups: parameters of `new_modules`, which learn at `head_lr`, or others; decayed or not.
+        There are up to four groups of parameters: in `new_modules` or not, each with and without weight decay.
+        Parameters of `new_modules` learn at `head_lr`.
         """
         new = {id(parameter) for part in new_modules for parameter in part.parameters()}
         groups: dict[tuple[float, float], list[Tensor]] = {}

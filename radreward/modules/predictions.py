@@ -59,7 +59,7 @@ class PredictedCounts(NamedTuple):
         )
 
     def write(self, path: Path, criteria: Criteria) -> None:
-        """Write the file of `write_predictions`; rewards are those of the predicted counts."""
+        """Write the file of `write_predictions`, with the rewards of the predicted counts."""
         rewards = criteria.target_rewards(self.counts) + 0.0  # -0 is 0
         candidates = ScoredCandidates(rewards, self.target, self.group)
         write_predictions(path, criteria, candidates, tuple(dict.fromkeys(self.group_ids)))

@@ -99,8 +99,9 @@ class RewardModule(BaseModule):
         """Return the objective's loss of a batch.
 
         Raises:
-            FloatingPointError: If the loss is not finite; names the groups of the batch.
-            InputError: If the loss does not depend on the model (names the objective), or packing changes rewards.
+            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
+            InputError: If packing changes rewards, or the loss does not depend on the model. In the second case, the
+                message names the objective.
         """
         self.check_packing_once(batch)
         output = self.objective(_reward_batch(self(batch.packed), batch.targets, self.criteria))
@@ -114,7 +115,7 @@ class RewardModule(BaseModule):
         """Return rewards, and compare them with the target rewards.
 
         Raises:
-            FloatingPointError: If a reward is not finite; names the groups of the batch.
+            FloatingPointError: If a reward is not finite. The message names the groups of the batch.
         """
         rewards: Tensor = self(batch.packed).rewards
         self.raise_if_not_finite(rewards, "A reward is not finite in validation,", batch.ids)
@@ -155,7 +156,8 @@ class RewardModule(BaseModule):
         """Check that the data have the targets that the objective needs.
 
         Raises:
-            InputError: If not; names the objective, what it needs and the setting that provides it.
+            InputError: If the check fails. The message names the objective, what it needs and the setting that provides
+                it.
         """
         check_provided_by_data(self.objective, data)
 

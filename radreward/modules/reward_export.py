@@ -89,13 +89,13 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         """Check that the objective runs, prompts fit the backbone, and a saved model can name its template.
 
         Raises:
-            InputError: If not; names the setting.
+            InputError: If the check fails. The message names the setting.
         """
         copy.deepcopy(module.objective).eval()(example_batch(module.criteria.weights))
         check_length(module.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
     def measure(self, module: _TrainedRewardModule, trainer: Trainer, data: BaseDataModule) -> RewardResults:
-        """Return agreement on the validation split; count errors are cross-fitted, see `cross_fitted_counts`."""
+        """Return agreement on the validation split. Count errors are cross-fitted, see `cross_fitted_counts`."""
         candidates, group_ids = predict_validation(module, trainer, data)
         metrics = dict(reward_agreement(module.criteria, candidates, cross_fitted_counts(candidates)))
         if candidates.finding_weights is not None:
@@ -185,7 +185,7 @@ def require_reward_collator(data: BaseDataModule) -> RewardCollator:
     """Return the collator of the data if a model that is trained with it can be saved.
 
     Raises:
-        InputError: If not; names the setting.
+        InputError: If the check fails. The message names the setting.
     """
     collator = require_collator(data, RewardCollator, "a reward model")
     template = type(collator.prompt_encoder.template)

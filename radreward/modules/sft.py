@@ -39,7 +39,8 @@ class SFTModule(GenerativeModule):
     Args:
         backbone: Causal language model.
         max_decoded: Number of validation candidates, from the first on, for which answers are generated in each
-            validation during training; after training all are. The validation loss is always that of all candidates.
+            validation during training. After training, all candidates are answered. The validation loss always includes
+            all candidates.
         batch_size: Maximum number of answers that are decoded together.
         optimizer: Learning rates and schedule.
 
@@ -86,7 +87,7 @@ class SFTModule(GenerativeModule):
         """Return the mean loss over the answer tokens of all ranks.
 
         Raises:
-            FloatingPointError: If the loss is not finite; names the groups of the batch.
+            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
             InputError: If packing changes the loss.
         """
         self.check_packing_once(batch)

@@ -102,7 +102,10 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
 
 
 def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
-    """Return curves of (step, value) by name, each in its own color (on CUSTOM SCALARS, those of a run share one)."""
+    """Return curves of (step, value) by name, each in its own color.
+
+    On the page CUSTOM SCALARS, all curves of a run share a color.
+    """
     figure = matplotlib.figure.Figure(figsize=_FIGURE_SIZE, layout="constrained", dpi=100)
     axis = figure.subplots()
     for number, (name, points) in enumerate(curves.items()):

@@ -7,7 +7,7 @@ from lightning.pytorch import Trainer
 
 
 class RunTrainer(Trainer):
-    """Lightning's trainer; a limit without a decimal point is a number of batches.
+    """Lightning's trainer. A limit without a decimal point is a number of batches.
 
     Lightning's type is `Optional[Union[int, float]]`. Python caches such types without regard to order: if a package
     used `Union[float, int]` before, the parser tries float first and reads 1 as 1.0, all batches. No other package uses

@@ -56,7 +56,7 @@ class Objective(nn.Module, ABC):
         """Call `forward`, and add 0 · rewards: distributed training needs a gradient for every parameter.
 
         Raises:
-            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss; names the class.
+            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss. The message names the class.
         """
         output: Any = super().__call__(batch)
         name = type(self).__name__
@@ -104,7 +104,7 @@ def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -
     """Return an optional part of a batch.
 
     Raises:
-        InputError: If it is None; names the objective and the part.
+        InputError: If the part is None. The message names the objective and the part.
     """
     value = getattr(batch, part)
     if value is None:
@@ -144,7 +144,7 @@ class PairObjective(Objective):
         """Return the reduced loss of the pairs, and update the weighting.
 
         Raises:
-            InputError: If `pair_loss` does not return one loss per pair; names the class.
+            InputError: If `pair_loss` does not return one loss per pair. The message names the class.
         """
         losses = self.pair_loss(*gather_pairs(batch))
         if losses.shape != batch.pairs.shape[:1]:

@@ -51,7 +51,7 @@ class RolloutObjective(nn.Module, ABC):
         """Return rewards and advantages. A log key that ends in "/j" belongs to criterion j.
 
         Raises:
-            InputError: If a reward cannot be computed; names the reward function.
+            InputError: If a reward cannot be computed. The message names the reward function.
         """
 
     @abstractmethod
@@ -121,7 +121,8 @@ class GRPO(RolloutObjective):
         """Return rewards, advantages and their scales; in training, update the weighting.
 
         Raises:
-            InputError: If a reward function fails, returns another shape or no finite value; names it.
+            InputError: If a reward function fails, returns another shape or no finite value. The message names the
+                reward function.
         """
         logs = self.weighting.logs()
         functions = self._named_rewards()

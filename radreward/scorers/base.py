@@ -28,11 +28,11 @@ STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
 STATUS_NO_REPORT = "no finding and no normal statement recognised"
-"""Start of the status of a pair in which one text is not a report; the name of the text follows."""
+"""Start of the status of a pair in which one text is not a report. The name of the text follows."""
 SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
 """Statuses of rows with a score."""
 _MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
-"""Lowercase texts that mean a missing value, in tables or as `str` of missing values in NumPy and pandas."""
+"""Lowercase texts of missing values, in tables or from `str` of a missing value of NumPy or pandas."""
 
 
 def text_list(texts: Iterable[Any], name: str) -> list[Any]:
@@ -115,7 +115,7 @@ class Scorer(ABC):
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
         normalizes_text: True if `normalize_report` is applied to both texts first, so that white space, Unicode forms
-            and typographic marks do not change a score; offsets of evidence refer to the result.
+            and typographic marks do not change a score. Offsets of evidence refer to the normalized text.
     """
 
     title: str = ""
@@ -134,7 +134,7 @@ class Scorer(ABC):
         return self.criteria.tags if self.criteria else ()
 
     def fit_references(self, references: Iterable[str]) -> Scorer:
-        """Return a scorer fitted to all references of a run; called once before a run.
+        """Return a scorer fitted to all references of a run. Each run calls this method once, at its start.
 
         The default returns the scorer itself and does not read `references`.
         """
@@ -146,7 +146,7 @@ class Scorer(ABC):
         candidates: Iterable[str],
         contexts: Sequence[PatientContext | None] | None = None,
     ) -> Scores:
-        """Return one row of scores per pair, in order; an invalid pair gets NaN and a status with the reason.
+        """Return one row of scores per pair, in order. An invalid pair gets NaN and a status with the reason.
 
         The quality of a candidate that equals its reference, up to white space, is always 1.
 
@@ -223,11 +223,14 @@ class Scorer(ABC):
 
     @abstractmethod
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """Score pairs of non-empty texts; called by `score`, possibly without any pair."""
+        """Score pairs of non-empty texts. There may be no pairs."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of everything that determines the scores; a scoring run resumes only if it is unchanged."""
+        """Return a hash of everything that determines the scores.
+
+        A scoring run resumes only if the hash is unchanged.
+        """
 
     @abstractmethod
     def save_pretrained(self, folder: str | Path) -> None:

@@ -88,7 +88,7 @@ class CheXpertLabelF1(StatelessScorer):
     accuracy, see `label_agreement`. In the quality, see `set_quality`, an observation has the weight of its most
     typical finding, and "no finding" has the weight 0.
 
-    Words and rules are those of this package, neither of the CheXpert labeler nor of CheXbert.
+    The words and rules were written for this package. They differ from the CheXpert labeler and from CheXbert.
 
     >>> reference, candidate = "Small left effusion. Possible pneumonia.", "Large effusion, no pneumonia."
     >>> CheXpertLabelF1().score([reference], [candidate]).total

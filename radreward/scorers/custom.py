@@ -97,7 +97,7 @@ class CustomScorer(Scorer):
             return math.nan, f"Expected a number from {self.title} but got {type(value).__name__}"
 
     def fingerprint(self) -> str:
-        """See `Scorer.fingerprint`; covers the file, but not its imports."""
+        """See `Scorer.fingerprint`. The hash covers the file, but not its imports."""
         return fingerprint(self.title, self.source_code)
 
     def save_pretrained(self, folder: str | Path) -> None:

@@ -19,7 +19,7 @@ CHUNK_SIZE = 256
 
 
 class EmbeddingScorer(StatelessScorer):
-    """Similarity of the token embeddings of two texts; equal texts are encoded once.
+    """Similarity of the token embeddings of two texts. Equal texts are encoded once.
 
     Args:
         encoder: `embedded` (MiniLM), `tiny-bert`, a local folder or a name on the Hugging Face Hub.
@@ -53,10 +53,10 @@ class EmbeddingScorer(StatelessScorer):
 
     @abstractmethod
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:
-        """Return the score of two texts; called for each pair."""
+        """Return the score of two texts."""
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`; includes the weights."""
+        """See `StatelessScorer.code_version`. The version includes the weights."""
         return f"{super().code_version()} {self._encoder.fingerprint} {self.on_too_long}"
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:

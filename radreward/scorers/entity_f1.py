@@ -58,7 +58,7 @@ class EntityF1(StatelessScorer):
         super().__init__()
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`; includes the tagger."""
+        """See `StatelessScorer.code_version`. The version includes the tagger."""
         return super().code_version() + self._tagger.fingerprint()
 
     def _score_in_context(

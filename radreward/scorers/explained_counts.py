@@ -27,7 +27,7 @@ from radreward.systems.radreason.scorer import parse_radreason_score
 from radreward.types import Scores
 
 _COUNTER = "counter"
-"""Folder of the reward model in that of an evaluator."""
+"""Folder of the reward model inside the folder of an evaluator."""
 _REASONS = {
     "false_prediction": "the reference does not state “{candidate}”",
     "omission": "the candidate leaves out “{reference}”",
@@ -85,7 +85,7 @@ class ExplainedCounts(Scorer):
         device: str = "cpu",
         allow_download: bool = False,
     ) -> Self:
-        """Load a saved evaluator, or one with the shipped reward model; arguments as for `RewardModelScorer`.
+        """Load a saved evaluator, or one with the shipped reward model. For the arguments, see `RewardModelScorer`.
 
         Raises:
             InputError: If a file is missing or invalid.
@@ -99,7 +99,7 @@ class ExplainedCounts(Scorer):
         return cls(counter)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; weights are saved in full precision."""
+        """See `Scorer.save_pretrained`. Weights are saved in full precision."""
         with atomic_folder(folder, {self.config_name}, self.config_name) as scratch:
             self.counter.save_pretrained(scratch / _COUNTER)
             write_model_settings(scratch / self.config_name, {}, [_COUNTER])
@@ -124,7 +124,7 @@ class ExplainedCounts(Scorer):
         return parsed_scores(parsed, self.criteria, self.has_quality)
 
     def _parse(self, statements: Any, expected: Mapping[str, float], status: str) -> ParsedScore:
-        """Return the score of a pair, with the reward model's status; there is none if the pair is too long."""
+        """Return the score of a pair, with the reward model's status. A pair that is too long has no score."""
         if statements is None:
             return ParsedScore(math.nan, [math.nan] * len(self.criteria), status, None)
         answer = GeneratedAnswer(self.write_answer(statements, expected), "stop", None, False)
@@ -174,7 +174,8 @@ def analyze_statements(
 ) -> ErrorAnalysis:
     """Return whole numbers of errors with reasons, and the statements that match.
 
-    `expected` has the errors by criterion with significance; `criteria` are those of RadCliQ, with or without it.
+    `expected` has the errors by criterion with significance. `criteria` are the criteria of RadCliQ, with or without
+    significance.
     """
     errors = allot_errors(statements, round(sum(expected.values())))
     texts: dict[str, list[str]] = {tag: [] for tag in criteria.tags}
@@ -200,7 +201,7 @@ def analyze_statements(
 
 
 def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[LocatedError]:
-    """Return `count` errors; each is the criterion and pair of statements with the most remaining evidence.
+    """Return `count` errors. Each is the criterion and the pair of statements with the most remaining evidence.
 
     An error subtracts 1 from the evidence of its criterion and statements.
 

@@ -17,9 +17,12 @@ class Explanation(NamedTuple):
     explanation: str | None
     """Reasoning."""
     significant: dict[str, float | None]
-    """Error counts by criterion; only clinically significant errors if the model separates them."""
+    """Error counts by criterion.
+
+    If the model separates errors by significance, only the clinically significant ones.
+    """
     insignificant: dict[str, float | None]
-    """Clinically insignificant error counts; empty if the model does not separate them."""
+    """Clinically insignificant error counts. Empty if the model does not separate errors by significance."""
     errors: dict[str, tuple[str, ...]]
     """Descriptions of the errors by criterion, significant errors first."""
     num_matched: float | None

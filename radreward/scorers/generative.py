@@ -26,11 +26,11 @@ UNPARSABLE_ANSWER = "unparsable answer"
 
 
 class GenerativeScorer(Scorer):
-    """Scores and error counts that a language model states in its answer; subclasses define `parse_answer`.
+    """Scorer that reads scores and error counts from answers of a language model. Subclasses define `parse_answer`.
 
-    sub_scores = rewards per criterion, -count · weight (n, N); error_counts (n, N); the evidence of a row is an
-    `Explanation`. A row whose answer has no parsable score gets NaN and a status with the reason. Decoding is greedy,
-    and equal pairs are answered once.
+    The sub-scores are the rewards -count · weight per criterion, (n, N). The error counts are (n, N). The evidence of a
+    row is an `Explanation`. If the answer has no parsable score, the row gets NaN, and its status states the reason.
+    Decoding is greedy, and equal pairs are answered once.
 
     Args:
         evaluator: The model and its prompts.
@@ -40,7 +40,7 @@ class GenerativeScorer(Scorer):
 
     Raises:
         ValueError: If `on_too_long` is unknown.
-        InputError: If the evaluator has another template.
+        InputError: If the template of the evaluator is not a `template_class`.
     """
 
     template_class: type[GenerativeTemplate]
@@ -95,7 +95,7 @@ class GenerativeScorer(Scorer):
         return cls(load_generative_evaluator(path, device, allow_download), on_too_long, batch_size)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; weights are saved in full precision."""
+        """See `Scorer.save_pretrained`. Weights are saved in full precision."""
         self.evaluator.save(folder)
 
     def fingerprint(self) -> str:
@@ -119,7 +119,7 @@ class GenerativeScorer(Scorer):
 
     @abstractmethod
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:
-        """Return score, counts and explanation of an answer; called for every answer with a text."""
+        """Return score, counts and explanation of an answer that has a text."""
 
 
 class ParsedScore(NamedTuple):

@@ -65,14 +65,14 @@ class LLMJudge(StatelessScorer):
 
     @abstractmethod
     def build_prompt(self, reference: str, candidate: str) -> tuple[str, str]:
-        """Return system and user message of a pair; called for each pair."""
+        """Return the system message and the user message of a pair."""
 
     @abstractmethod
     def parse_response(self, text: str, candidate: str) -> ParsedScore:
         """Parse the response of one pair. Never raises."""
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`; includes a hash of the model's id."""
+        """See `StatelessScorer.code_version`. The version includes a hash of the model's id."""
         return f"{super().code_version()} {fingerprint(self.chat_model.model_id)}"
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
@@ -138,7 +138,7 @@ class ErrorCountJudge(LLMJudge):
         return segments.instruction, segments.reference + segments.candidate
 
     def parse_response(self, text: str, candidate: str) -> ParsedScore:
-        """See `LLMJudge.parse_response`; every criterion needs a number."""
+        """See `LLMJudge.parse_response`. Every criterion needs a number."""
         parsed = self._template.parse(text, self._criteria)
         evidence = {"reasoning": parsed.reasoning, "format_error": parsed.format_error}
         counts = [value for value in parsed.values if value is not None]
@@ -180,7 +180,7 @@ class LineEditJudge(LLMJudge):
         )
 
     def parse_response(self, text: str, candidate: str) -> ParsedScore:
-        """See `LLMJudge.parse_response`; every row must have the requested format."""
+        """See `LLMJudge.parse_response`. Every row must have the requested format."""
         if len(text) > MAX_CHARACTERS:
             return self._unscored(f"no judgement: too long: {len(text)} characters", None)
         rows = [row for row in text.splitlines() if row.strip()]

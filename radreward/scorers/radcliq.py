@@ -97,15 +97,15 @@ class RadCliQScorer(Scorer):
 
     The published components are RadGraph F1, BERTScore of distilroberta-base (rescaled), CheXbert similarity and
     BLEU-2; the published weights are also applied to other components. Sub-scores are the components. A pair without a
-    score in one component has no score. The combination is tested against published values; scores of reports are not,
-    because the weights of RadGraph and CheXbert were not available.
+    score in one component has no score. The combination is tested against published values. Scores of reports are not
+    tested, because the weights of RadGraph and CheXbert were not available.
 
     Args:
         version: Version of the published weights, v0 or v1.
         components: A scorer for each of `COMPONENTS`.
 
     Raises:
-        ValueError: If the version is unknown, or the components are not those of `COMPONENTS`.
+        ValueError: If the version is unknown, or the components differ from `COMPONENTS`.
 
     >>> round(PUBLISHED_WEIGHTS["v1"]([1, 1, 1, 1]), 5)
     -1.44069

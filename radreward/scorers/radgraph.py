@@ -31,18 +31,18 @@ _FINDING_LABEL = re.compile(r"OBS-(?:DP|U)|Observation::(?:definitely present|un
 class RadGraphF1(StatelessScorer):
     """Mean of the F1 of common entities and of common relations of two reports (Yu et al., 2023), in [0, 1].
 
-    An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), 0 if both
-    sets are empty, as published: identical reports without relations score 0.5. Sub-scores are the two F1; the evidence
-    lists entities that only one report has. The quality, see `set_quality`, is computed from the findings that present
-    and uncertain observations name, see `named_findings`.
+    An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), and 0 if
+    both sets are empty. As published, identical reports without relations therefore score 0.5. The sub-scores are the
+    two F1. The evidence lists entities that only one report has. The quality, see `set_quality`, is computed from the
+    findings that present and uncertain observations name, see `named_findings`.
 
     Args:
         model: One of `MODELS`.
         allow_download: Let the package download its model if it is not on this machine.
 
     Raises:
-        InputError: If the package is not installed or has no such model; when reports are scored, if the model cannot
-            be loaded.
+        InputError: If the package is not installed or has no such model. When reports are scored, also if the model
+            cannot be loaded.
     """
 
     config_name = "radgraph.json"

@@ -29,10 +29,11 @@ class StatelessScorer(Scorer):
         packages: Optional packages that the scorer imports.
         extra: Extra of this package that installs them.
         source_modules: Modules besides the scorer's own that determine the scores.
-        setting_names: Arguments of the constructor that determine the scores; the scorer has attributes of these names.
+        setting_names: Arguments of the constructor that determine the scores. The scorer must have attributes of these
+            names.
 
     Raises:
-        InputError: If a package is not installed; names the extra.
+        InputError: If a package is not installed. The message names the extra.
     """
 
     config_name: ClassVar[str]
@@ -47,7 +48,7 @@ class StatelessScorer(Scorer):
             raise InputError(f"{self.title} needs `{missing[0]}`, of the extra `{self.extra}`: {command}.")
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
-        """Return the totals of non-empty texts; called by `_score_valid`, possibly without any."""
+        """Return the totals of non-empty texts. There may be no texts."""
         raise NotImplementedError(f"{type(self).__name__} must implement `compute_totals` or `_score_valid`.")
 
     def settings(self) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def check_columns(names: InputColumns, columns: Collection[str], source: str | P
     """Return the names of the columns to read, with the default column of ids if it exists.
 
     Raises:
-        InputError: If a column is missing; names the option that sets its name.
+        InputError: If a column is missing. The message names the option that sets its name.
     """
     for option, name in asdict(names).items():
         if name is not None and name not in columns:

@@ -34,7 +34,7 @@ _SYNONYMS: Mapping[str, str] = {
 
 
 def reword_sentences(report: ReportSentences, rng: Random) -> str:
-    """Return the report with every sentence reworded; locations of devices are still stated."""
+    """Return the report with every sentence reworded. Locations of devices are still stated."""
     texts = []
     for sentence in report:
         if len(sentence.facts) > 1:

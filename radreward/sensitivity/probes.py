@@ -25,15 +25,19 @@ class PerturbedReport(NamedTuple):
 
     reference: str
     perturbed: tuple[str, ...]
-    """The report with one error, two errors and so on; with a finding partly correct, then missed; or with one
-    meaning-preserving edit."""
+    """The edited reports of a probe.
+
+    There are three kinds: the report with one error, two errors and so on; the report with a finding partly correct,
+    then missed; or the report with one meaning-preserving edit.
+    """
 
 
 def perturb_report(probe: str, report: ReportSentences, seed: str) -> PerturbedReport:
-    """Return the perturbations of one report by one probe; equal seeds give equal perturbations.
+    """Return the perturbations of one report by one probe. Equal seeds give equal perturbations.
 
-    Two kinds of probes edit the reference too: for "added location", it omits the location of one finding, which the
-    candidate states; for graded probes, such as "one of two sides", it may state one finding differently.
+    Two kinds of probes edit the reference too. For "added location", the reference omits the location of one finding,
+    and the candidate states this location. For graded probes, such as "one of two sides", the reference may state one
+    finding differently.
 
     Raises:
         ValueError: If there is no such probe.

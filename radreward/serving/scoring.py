@@ -15,7 +15,7 @@ from radreward.types import Scores, Side
 
 
 class ScorerFailedError(Exception):
-    """Raised if a scorer fails on a request; the message names the scorer and quotes no report."""
+    """Raised if a scorer fails on a request. The message names the scorer and quotes no report."""
 
 
 def score_request(scorers: Mapping[str, Scorer], pairs: Pairs, with_evidence: bool) -> list[dict[str, dict[str, Any]]]:

@@ -92,7 +92,7 @@ def ratio_interval(sums: Floats, sizes: Floats, resample_counts: NDArray[np.inte
 
 
 def bootstrap_correlations(x: Floats, y: Floats, cluster: Ints, counts: NDArray[np.integer]) -> BootstrapCorrelations:
-    """Return τ-b, ρ and r of every x with every y in every resample; they equal those of scipy on repeated rows.
+    """Return τ-b, ρ and r of every x with every y in every resample, equal to the results of scipy on repeated rows.
 
     Args:
         x: (S, n) without NaN.

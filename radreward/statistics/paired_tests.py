@@ -67,8 +67,8 @@ def paired_differences(
     """Compare the fractions of concordant pairs of two scorers.
 
     References are resampled, because the candidates of one reference are not independent. (There are too few seeds to
-    resample them: with three seeds, p is at least 1/4.) With x_g = concordant_g - baseline_g, the difference is
-    Σ_g x_g / Σ_g comparable_g. The interval is that of the percentile bootstrap, the test is `sign_flip_test`.
+    resample them: with three seeds, p is at least 1/4.) With x_g = concordant_g - baseline_g, the difference is Σ_g x_g
+    / Σ_g comparable_g. The interval comes from the percentile bootstrap. The test is `sign_flip_test`.
 
     Args:
         concordant: (G, M) concordant pairs of each reference, averaged over runs.
@@ -105,7 +105,7 @@ def sign_flip_test(differences: Floats, seed: int = 0, n_resamples: int = _N_RES
     are used, together with the observed one, so that p is never 0 (Phipson and Smyth 2010).
 
     Args:
-        differences: (G, M) x_g; each column is tested separately.
+        differences: (G, M) x_g. Each column is tested separately.
         seed: Seed of the random signs.
         n_resamples: Maximum number of sign vectors.
 

@@ -31,7 +31,7 @@ class ClusteredRows(NamedTuple):
     y: Floats
     """(n,)."""
     cluster: Ints
-    """(n,) cluster index, 0 to G - 1; the weight of a row is that of its cluster."""
+    """(n,) cluster index, 0 to G - 1. A row has the weight of its cluster."""
 
 
 class _ClusterBlock(NamedTuple):

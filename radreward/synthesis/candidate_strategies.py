@@ -34,7 +34,7 @@ def load_candidate_writer(name_or_path: str) -> CandidateWriter:
             your own.
 
     Raises:
-        InputError: If there is no such strategy, or the file is unusable; the message names the file.
+        InputError: If there is no such strategy, or the file is unusable. The message names the file.
 
     >>> type(load_candidate_writer("graded")).__name__
     'GradedWriter'

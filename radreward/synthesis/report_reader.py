@@ -40,7 +40,7 @@ def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
 
     Raises:
         InputError: If the file cannot be read, has no text column, has a report in which no error can be made, or has
-            fewer than two reports; the message names file, row and field.
+            fewer than two reports. The message names the file, the row and the field.
     """
     texts: list[str] = []
     empty_rows: list[int] = []
@@ -72,7 +72,8 @@ def read_references(
         Groups without candidates, and the number of skipped rows, which are empty or repeat a report.
 
     Raises:
-        InputError: If the file cannot be read, has no report, or repeats an id; the message names file, row and field.
+        InputError: If the file cannot be read, has no report, or repeats an id. The message names the file, the row and
+            the field.
     """
     groups: dict[str, ReportGroup] = {}
     texts: set[str] = set()
@@ -109,7 +110,7 @@ def report_rows(path: Path, text_column: str | None = None) -> Iterator[tuple[Ta
     """Yield each row of a file with its report in single spaces and its source for error messages.
 
     Raises:
-        InputError: If the file cannot be read or has no text column; the message names file, row and field.
+        InputError: If the file cannot be read or has no text column. The message names the file, the row and the field.
     """
     for rows in read_rows(path):
         for row in rows:

@@ -1,1 +1,1 @@
-"""One package per paper, each with only what this paper needs; systems never import each other."""
+"""One package per paper, with only what this paper needs. These packages never import each other."""

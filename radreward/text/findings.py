@@ -24,7 +24,7 @@ class Finding:
     region: str
     """One of lungs, pleura, heart, mediastinum, bones, devices, abdomen."""
     parent: str | None
-    """The more general finding, if any; both names can match each other."""
+    """The more general finding, if any. A finding and its more general finding can match each other."""
     equals_parent: bool
     """True if patient care is the same for the finding and its parent."""
     location_group: str

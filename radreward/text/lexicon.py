@@ -99,7 +99,10 @@ def load_lexicon() -> Mapping[str, tuple[str, ...]]:
 
 @lru_cache(1)
 def phrase_categories() -> Mapping[str, str]:
-    """Return the category code of each phrase and its plural; of several, the first in `CATEGORY_CODES`."""
+    """Return the category code of each phrase and its plural.
+
+    If a phrase has several, it is the first in `CATEGORY_CODES`.
+    """
     codes: dict[str, str] = {}
     ambiguous = set(load_lexicon()["form"]) & set(load_lexicon()["abnormal"])
     for section, code in CATEGORY_CODES.items():

@@ -179,7 +179,10 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 def _parse_sides(
     mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
 ) -> list[tuple[Fact, FactSpans]]:
-    """Return the fact of a mention, or one fact per side; the second side has the severity of the first by default."""
+    """Return the fact of a mention, or one fact per side.
+
+    By default, the second side has the severity of the first side.
+    """
     readings = side_readings(masked[slice(*scope)])
     if len(readings) == 1:
         return [_parse_mention(mention, scope, masked, num_mentions, is_negated, is_hedged)]

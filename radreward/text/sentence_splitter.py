@@ -37,7 +37,7 @@ _ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|no|\d+)\.$", 
 
 
 def sentence_spans(report: str) -> list[tuple[int, int]]:
-    r"""Return start and end of every sentence, in linear time; together they contain every word.
+    r"""Return start and end of every sentence, in linear time. Together, the sentences contain every word.
 
     A sentence ends at `.`, `!` or `?` before white space, at an empty line, and before a line that starts an item or a
     heading. It does not end at the point of an abbreviation, initial, list number or decimal, nor at any other line

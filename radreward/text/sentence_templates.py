@@ -24,7 +24,10 @@ DEVICE_CHANGE_TEMPLATES = {change: _SECTIONS[f"device {change}"] for change in (
 NORMAL_STATEMENTS = _by_findings("normal")
 """Statements that negate findings without their names, by these findings."""
 UNCHANGED_STATEMENTS = _by_findings("unchanged")
-"""Statements that call the body parts of `NORMAL_STATEMENTS` unchanged; they state and negate no finding."""
+"""Statements that call the body parts of `NORMAL_STATEMENTS` unchanged.
+
+Such a statement neither states nor negates a finding.
+"""
 UNCHANGED_DEVICE_STATEMENTS = _SECTIONS["devices unchanged"]
 """Used only if every device is unchanged."""
 ALL_CLEAR_STATEMENTS = _SECTIONS["all clear"]

@@ -26,7 +26,7 @@ SEVERITY_SCALES = (
     ("mildly", "moderately", "severely"),
     ("minimally", "moderately", "markedly"),
 )
-"""Words of one kind, from mild to severe; they differ only in level."""
+"""Words of one kind, from mild to severe. The words differ only in level."""
 
 _SEVERITY_OF_ENTRY = {
     phrase: severity

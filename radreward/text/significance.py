@@ -36,7 +36,9 @@ _KNOWN = re.compile(r"\b(?:known|history of|h/o|hx|chronic|prior|previous|follow
 
 
 def significance_level(fact: Fact, age: float | None = None, indication: str | None = None) -> Urgency:
-    """Return the level of a finding with its details; an absent one is benign, a resolved one not actionable.
+    """Return the level of a finding with its details. An absent finding is benign.
+
+    A resolved finding is not actionable.
 
     Args:
         fact: The finding with its details.
@@ -105,7 +107,7 @@ def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT)
 
 @lru_cache(10_000)
 def is_actionable(fact: Fact) -> bool:
-    """Return True if a finding with its details is urgent or actionable; a resolved one counts as present.
+    """Return True if a finding with its details is urgent or actionable. A resolved finding counts as present.
 
     >>> is_actionable(Fact("edema", "absent", change="resolved")), is_actionable(Fact("scar"))
     (True, False)

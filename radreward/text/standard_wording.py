@@ -55,12 +55,12 @@ class StandardWording(NamedTuple):
 
     text: str
     parts: list[tuple[int, int]]
-    """Start and end of each part in the original; unchanged and replaced parts alternate."""
+    """Start and end of each part in the original. Unchanged and replaced parts alternate."""
     starts: list[int]
     """Start of each part in the text, in order."""
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original that a span of the text comes from; a replaced part counts as a whole.
+        """Return the span of the original that a span of the text comes from. A replaced part counts as a whole.
 
         >>> standard_wording("Mass of 1.2 cm.").original_span(8, 10)
         (8, 14)

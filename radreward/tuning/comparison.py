@@ -34,7 +34,7 @@ class MeanStd(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Pair accuracy of a group minus that of the baseline; None without comparable pairs.
+    """Pair accuracy of a group minus the pair accuracy of the baseline; None without comparable pairs.
 
     Attributes:
         mean: The difference.
@@ -79,8 +79,8 @@ def compare(
 
     Args:
         runs: Finished runs with the same criteria and validation candidates.
-        group_by: Setting whose values define the groups; by default, runs that differ only in their seed are a group.
-        baseline: Name of the group that the others are tested against; by default, the first group.
+        group_by: Setting whose values define the groups. By default, runs that differ only in their seed are a group.
+        baseline: Name of the group that the others are tested against. Defaults to the first group.
         seed: Seed of the resampling.
 
     Raises:
@@ -109,7 +109,7 @@ def _check_comparable(first: FinishedRun, second: FinishedRun) -> None:
     """Check that two runs have the same criteria and validation candidates.
 
     Raises:
-        InputError: If they differ; names both files and the first difference.
+        InputError: If they differ. The message names both files and the first difference.
     """
     _check_criteria(first, second)
     files = [run.folder / VALIDATION_FILE for run in (first, second)]

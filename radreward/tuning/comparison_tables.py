@@ -93,7 +93,7 @@ def _difference_frame(comparison: Comparison, tag: str) -> pd.DataFrame:
 
 
 def _long_frame(comparison: Comparison) -> pd.DataFrame:
-    """Return one row per criterion and group; undefined values are missing."""
+    """Return one row per criterion and group. Undefined values are missing."""
     rows = []
     for tag, by_group in comparison.metrics.items():
         for group, metrics, difference in zip(

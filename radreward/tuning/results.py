@@ -31,7 +31,7 @@ class StudyResults(NamedTuple):
 
 
 def best_model_location(study: Study) -> str:
-    """Return the model folder of the best trial; names the host if it is on another machine."""
+    """Return the model folder of the best trial, with the name of its host if this is another machine."""
     attributes = study.best_trial.user_attrs
     model = Path(attributes[FOLDER_ATTR], "model")
     if attributes[HOST_ATTR] != platform.node():
@@ -43,7 +43,7 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
     """Write all result files of a study to its folder.
 
     Raises:
-        InputError: If no trial is complete; gives the reason of the first failure.
+        InputError: If no trial is complete. The message gives the reason of the first failure.
     """
     results = StudyResults(folder / "best.yaml", folder / "trials.csv", folder / "importances.json")
     rows = _trial_rows(study, config)
@@ -84,7 +84,7 @@ def _parameter_importances(study: Study) -> dict[str, float]:
 
 
 def trial_table(study: Study, config: StudyConfig) -> Table:
-    """Return a table of all trials, best first; of many parameters, only the first ones."""
+    """Return a table of all trials, best first. If there are many parameters, the table has only the first ones."""
     rows = sorted(_trial_rows(study, config), key=lambda row: _rank(row, config))
     table = Table(title=f"Study {study.study_name}: {config.metric} of {len(rows)} trials")
     shown = config.space.parameters[:MAX_SHOWN_PARAMETERS]

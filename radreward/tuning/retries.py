@@ -21,7 +21,10 @@ FOLDER_ATTR = "folder"
 HOST_ATTR = "host"
 """User attribute of a trial: name of the worker's machine."""
 REASON_ATTR = "reason"
-"""User attribute of a trial: why it failed or was pruned; a failed trial without a reason was interrupted."""
+"""User attribute of a trial with the reason why it failed or was pruned.
+
+A failed trial without a reason was interrupted.
+"""
 
 with allow_experimental():
     retry = RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)

@@ -27,7 +27,7 @@ class RunGroup(NamedTuple):
 
 
 def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
-    """Group runs that differ only in their seed; groups are in order of appearance.
+    """Group runs that differ only in their seed. Groups are in order of appearance.
 
     Groups are named by the parameters of a study if these differ: `both` for a variant, `lambda_=0.5` for a setting.
     Otherwise they are named by the settings that differ, and a single group by its first folder.
@@ -49,7 +49,7 @@ def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
 
 
 def group_by_setting(runs: Sequence[FinishedRun], key: str) -> list[RunGroup]:
-    """Group runs with an equal value of one setting; other settings may differ.
+    """Group runs with an equal value of one setting. Other settings may differ.
 
     Args:
         runs: The runs.
@@ -91,7 +91,7 @@ def _group_names(groups: Sequence[Sequence[FinishedRun]]) -> list[str]:
 
 
 def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> list[str]:
-    """Return the differing settings of each entry as `key=value`; with `variant_names`, variants are values only."""
+    """Return the differing settings of each entry as `key=value`. With `variant_names`, variants are values only."""
     differing = _differing_keys(settings)
     short_keys = _shortest_suffixes(differing)
     labels: list[list[str]] = [[] for _ in settings]
@@ -138,6 +138,6 @@ def _shorten_values(values: Sequence[str]) -> list[str]:
 
 
 def _shorten_number(value: str) -> str:
-    """Return a number of more than three significant digits with three; other values are unchanged."""
+    """Return a number of more than three significant digits with three. Other values are unchanged."""
     short = f"{float(value):.3g}" if _DECIMAL.fullmatch(value) else value
     return value if short == value or float(short) == float(value) else short

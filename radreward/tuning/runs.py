@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 CONFIG_FILE, DATA_FILE, METRICS_FILE, VALIDATION_FILE = "config.yaml", "data.json", "metrics.json", "validation.parquet"
 _MODEL_CONFIG_FILES = ("model/config.json", "model/green.json", "model/radreason.json")
-"""Settings of the model in the folder of a run, see `radreward.modules.run_folder`; one of these exists."""
+"""Files with the settings of the model in the folder of a run, see `radreward.modules.run_folder`.
+
+One of these exists.
+"""
 
 FlatSettings = Mapping[str, str]
 """Dotted key of `fit` → value as text."""
@@ -75,7 +78,7 @@ class FinishedRun:
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
-    """Return runs and the finished trials of studies in the given order, and one line per skipped trial.
+    """Return the runs in some folders, in the given order, and one line per skipped trial.
 
     Raises:
         InputError: If a folder is neither a run nor a study, a run is not finished, or a run is given twice.
@@ -206,7 +209,7 @@ def _read_agreement(path: Path, criteria: Criteria) -> MetricTable:
 
 
 def _flatten_config(config: Mapping[str, Any], fingerprints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield settings by their key of `fit`; data files are identified by their fingerprint."""
+    """Yield settings by their key of `fit`. Data files are identified by their fingerprint."""
     for key, value in _flatten(config, ""):
         fingerprint = fingerprints.get(value) if key in ("data.records", "data.validation") else None
         yield key, f"{Path(value).name}@{str(fingerprint)[:8]}" if fingerprint else value

@@ -34,7 +34,7 @@ ParameterValue = str | int | float | bool | None
 _Distribution = IntDistribution | FloatDistribution | CategoricalDistribution
 
 MAX_SHOWN_PARAMETERS = 8
-"""Maximum number of parameters in a line, a table of the terminal or a plot; files have all of them."""
+"""Maximum number of parameters in a line, a table of the terminal or a plot. Files have all parameters."""
 
 _Overrides = Callable[[ParameterValue], Mapping[str, Any]]
 _Parser = Callable[[str, Mapping[str, Any]], tuple[_Distribution, _Overrides]]
@@ -83,7 +83,7 @@ class SearchSpace:
         entries: Section `space` of a study file.
 
     Raises:
-        InputError: If an entry is invalid; names the entry.
+        InputError: If an entry is invalid. The message names the entry.
 
     >>> space = SearchSpace({
     ...     "loss": {"variants": {"mre": {"model.objective": "MarginRewardEnforcement"}, "bt": {}}},
@@ -115,7 +115,7 @@ class SearchSpace:
         return values
 
     def overrides(self, values: Mapping[str, ParameterValue]) -> dict[str, Any]:
-        """Return the settings of these values by dotted key; later parameters win."""
+        """Return the settings of these values by dotted key. Later parameters win."""
         settings: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in values:
@@ -123,10 +123,10 @@ class SearchSpace:
         return settings
 
     def grid(self) -> list[dict[str, ParameterValue]]:
-        """Return all combinations; the first parameter varies slowest.
+        """Return all combinations. The first parameter varies slowest.
 
         Raises:
-            InputError: If a parameter has infinitely many values; names the parameter.
+            InputError: If a parameter has infinitely many values. The message names the parameter.
         """
         return list(self._combinations({}, self.parameters))
 

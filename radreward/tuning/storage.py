@@ -37,7 +37,7 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
         folder: Folder of the study.
 
     Raises:
-        InputError: If the storage cannot be used; names the URL without its password.
+        InputError: If the storage cannot be used. The message names the URL without its password.
     """
     url = url or storage_location(None, folder)
     try:

@@ -81,7 +81,7 @@ def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
     """Check that the base config accepts every branch of the search space.
 
     Raises:
-        InputError: If it does not; names the setting and the overrides.
+        InputError: If it does not. The message names the setting and the overrides.
     """
     try:
         runner.dump_config(config.base, [])

@@ -65,7 +65,7 @@ class StudyConfig:
         prune: Stop trials that are worse than the median trial.
         overrides: Settings of every trial, by dotted key.
         space: The search space.
-        search_definition: Everything but the number of trials; must be unchanged when a study is resumed.
+        search_definition: Everything but the number of trials. It must be unchanged when a study is resumed.
     """
 
     study: str
@@ -98,10 +98,10 @@ def load_study_config(
         path: The YAML file.
         base: Replaces `base` of the file.
         trials: Replaces `trials` of the file.
-        overrides: `key=value` entries, added to those of the file.
+        overrides: `key=value` entries, added to the overrides in the file.
 
     Raises:
-        InputError: If the file is invalid; names the file and the key.
+        InputError: If the file is invalid. The message names the file and the key.
     """
     try:
         return _parse_config(read_yaml_mapping(path), base, trials, overrides)

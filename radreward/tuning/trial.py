@@ -51,8 +51,8 @@ class TrialRunner(NamedTuple):
     """Converts settings to a training run.
 
     Attributes:
-        build: From a configuration and `key=value` overrides to a run; raises if the overrides are invalid.
-        dump_config: From the same arguments to all settings as YAML; raises the same errors but builds nothing.
+        build: Builds a run from a configuration and `key=value` overrides. Raises if the overrides are invalid.
+        dump_config: Returns all settings as YAML for the same arguments. Raises the same errors but builds nothing.
     """
 
     build: Callable[[Path, Sequence[str]], TunableRun]
@@ -84,7 +84,7 @@ class ReportValidations(Callback):
         """Report the metric.
 
         Raises:
-            StudyError: If the metric is not logged; lists the logged metrics.
+            StudyError: If the metric is not logged. The message lists the logged metrics.
             TrialPruned: If the pruner stops the trial.
         """
         step = trainer.global_step
@@ -108,7 +108,7 @@ def run_trial(
     values: Mapping[str, ParameterValue],
     folder: Path,
 ) -> TrialResult:
-    """Train with the settings of a trial, and write `trial.json`; resume the run if its folder has a checkpoint.
+    """Train with the settings of a trial, and write `trial.json`. Resume the run if its folder has a checkpoint.
 
     The value is the best over all validations, since `fit` keeps the weights of the best one.
 

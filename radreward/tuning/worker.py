@@ -36,11 +36,14 @@ def starting_lock(folder: Path) -> Iterator[None]:
 
 
 class TrialFailed(Exception):
-    """A trial failed for a stored reason; the study continues."""
+    """A trial failed for a stored reason. The study continues."""
 
 
 class TrialLost(BaseException):
-    """Another worker took a trial over; a `BaseException`, because Optuna would store an `Exception` as a failure."""
+    """Another worker took a trial over.
+
+    This is a `BaseException`, because Optuna would store an `Exception` as a failure.
+    """
 
 
 class StudyWorker:
@@ -50,7 +53,7 @@ class StudyWorker:
         self.study, self.config, self.runner, self.folder = study, config, runner, folder
 
     def run_next_trial(self) -> bool:
-        """Run an interrupted trial, or else a new one; return False if the study is complete."""
+        """Run an interrupted trial, or else a new one. Return False if the study is complete."""
         with ExitStack() as running, ExitStack() as starting:
             starting.enter_context(starting_lock(self.folder))
             queue_interrupted_trials(self.study)

@@ -58,7 +58,8 @@ class RewardCollator(Collator):
         """Return a batch.
 
         Raises:
-            InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
+            InputError: If error counts do not match the criteria, or a prompt is too long. The message names the group
+                and the candidate.
         """
         paths, errors, finding_weights, located, group_indices = [], [], [], [], []
         num_truncated = 0
@@ -97,7 +98,7 @@ class RewardCollator(Collator):
         """Return the number of tokens of the reference and all candidates, before truncation.
 
         Raises:
-            InputError: If a prompt is too long; names group and candidate.
+            InputError: If a prompt is too long. The message names the group and the candidate.
         """
         if self.on_too_long == "error":
             for _, reference, candidate, label in candidates_of([group]):

@@ -49,7 +49,8 @@ class RolloutCollator(Collator):
         """Return a batch; candidates of a group are adjacent.
 
         Raises:
-            InputError: If error counts do not match the criteria, or a prompt is too long; names group and candidate.
+            InputError: If error counts do not match the criteria, or a prompt is too long. The message names the group
+                and the candidate.
         """
         entries = list(candidates_of(groups))
         encoded = [self._encode(entry) for entry in entries]
@@ -66,7 +67,7 @@ class RolloutCollator(Collator):
         """Return the number of tokens of all prompts of a group.
 
         Raises:
-            InputError: If a prompt is too long; names group and candidate.
+            InputError: If a prompt is too long. The message names the group and the candidate.
         """
         return sum(len(piece) for entry in candidates_of([group]) for piece in self._encode(entry)[0])
 

@@ -126,8 +126,8 @@ class SFTCollator(Collator):
         """Return a batch.
 
         Raises:
-            InputError: If error counts do not match the criteria, or a prompt or an answer is too long; names group
-                and candidate.
+            InputError: If error counts do not match the criteria, or a prompt or an answer is too long. The message
+                names the group and the candidate.
         """
         entries = list(candidates_of(groups))
         encoded = [self._encode(entry) for entry in entries]

@@ -23,7 +23,7 @@ INSIGNIFICANT = "insignificant"
 
 
 def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield a pair per task with the ratings and errors of all annotators; skipped annotations are ignored.
+    """Yield a pair per task with the ratings and errors of all annotators. Skipped annotations are ignored.
 
     Args:
         sources: Files exported as JSON.

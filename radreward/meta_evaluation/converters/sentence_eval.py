@@ -40,8 +40,8 @@ class _SentenceRow(NamedTuple):
 def read_sentence_scores(source: Path) -> Iterator[JudgedPair]:
     """Yield the sentence scores of each case by each rater.
 
-    The columns are those of `read_sentence_evaluation` and two more: Match ID, the ids of the matched sentences of the
-    other report, as in "C,D", and Sentence Score, which is -1, 0, 0.5 or 1.
+    The file has the columns of `read_sentence_evaluation` and two more: Match ID, the ids of the matched sentences of
+    the other report, as in "C,D", and Sentence Score, which is -1, 0, 0.5 or 1.
 
     Args:
         source: CSV, JSONL or Parquet.

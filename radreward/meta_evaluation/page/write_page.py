@@ -30,7 +30,7 @@ def write_page(results: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], pa
 
     Args:
         results: As in `results.json`.
-        rows: As in `rows.jsonl`; read once.
+        rows: As in `rows.jsonl`, read once.
         path: The file to write.
 
     Raises:

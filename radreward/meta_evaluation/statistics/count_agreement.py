@@ -58,7 +58,7 @@ def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
 def calibration_bins(predicted: Floats, target: Floats, num_bins: int = 10) -> list[list[float]]:
     """Return the mean predicted count, the mean target and the number of pairs per bin.
 
-    Bins are quantiles of the predicted counts; equal counts are in one bin, so that there may be fewer bins.
+    Bins are quantiles of the predicted counts. Equal counts are in one bin, so there may be fewer bins.
 
     >>> calibration_bins(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]), 2)
     [[0.0, 0.5, 2], [1.5, 2.5, 2]]

@@ -26,7 +26,7 @@ N_PERMUTATIONS = 10_000
 _BLOCK_SIZE = 1_000
 """Number of permutations computed together."""
 _MAX_FORMS = 2
-"""Number of scorers whose concordance forms are in memory together; the size of a form is n^1.5."""
+"""Number of scorers whose concordance forms are in memory together. The size of a form is n^1.5."""
 _MAX_EXCEEDANCES = 100
 """A test stops after this many permutations that are at least as extreme as the observed difference."""
 _TOLERANCE = 1e-9
@@ -192,7 +192,7 @@ class _CommonRows:
         return len(self._y) < 2 or np.ptp(self._x[scorer]) == 0 or np.ptp(self._y) == 0
 
     def scorer_terms(self, scorer: int) -> _ScorerTerms:
-        """Return the results of a scorer; they are computed once."""
+        """Return the results of a scorer, which are computed once."""
         if scorer not in self._scorer_terms:
             x, y = self._x[scorer], self._y
             self._scorer_terms[scorer] = _ScorerTerms(

@@ -69,8 +69,8 @@ def located_error_regression(candidate: Tensor, reference: Tensor, targets: Loca
 def poisson_nll(predicted: Tensor, errors: Tensor) -> Tensor:
     """Return the Poisson negative log-likelihood of error counts, less the constant log(errors!), elementwise.
 
-    rate - errors·log(rate) with rate = softplus(predicted), which approaches the prediction as it grows and stays
-    above 0 for negative predictions.
+    The loss is rate - errors·log(rate), with rate = softplus(predicted). The rate is positive for every prediction, and
+    close to the prediction if this is large.
 
     Args:
         predicted: Predicted errors before the softplus, of any shape.

@@ -17,7 +17,8 @@ def read_cases(path: Path) -> list[RatingCase]:
     """Read the columns id, reference, candidate and, if present, group and system.
 
     Raises:
-        InputError: If the file cannot be read, a row is invalid, or an id is there twice; names file and row.
+        InputError: If the file cannot be read, a row is invalid, or an id is there twice. The message names the file
+            and the row.
     """
     rows = list(read_validated_rows(path, parse_case))
     counts = Counter(case.id for _, case in rows)

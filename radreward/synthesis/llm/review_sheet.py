@@ -74,8 +74,8 @@ def read_review_sheet(path: Path) -> list[ReviewerAgreement]:
     Empty cells count as not checked. Counts may be written as 1 or 1.0.
 
     Raises:
-        InputError: If the file is not a review sheet, all cells are empty, or a cell is not a count; the message names
-            row and column.
+        InputError: If the file is not a review sheet, all cells are empty, or a cell is not a count. The message names
+            the row and the column.
     """
     rows = [row for batch in read_rows(path) for row in batch]
     if invalid := [row for row in rows if row.error]:

@@ -18,13 +18,14 @@ _PREDICATE = re.compile(r"\s*(?:(?:in|at|of|on|within|involving|the|is|are|appea
 
 
 def substitute_words(sentence: Sentence, facts: tuple[Fact, ...]) -> str | None:
-    """Return a sentence with other words of location or severity, so that it states other facts.
+    """Replace words of location or severity in a sentence, so that the sentence states other facts.
 
-    A word is substituted only if it is next to the name of its finding.
+    Only words next to the name of their finding are replaced.
 
     Args:
         sentence: The sentence with its current facts.
-        facts: One fact per current fact, different in location or severity only.
+        facts: The facts to state, one per current fact. A fact may differ from the current one only in location or
+            severity.
 
     Returns:
         The new text, or None if the facts cannot be stated this way.

@@ -24,7 +24,7 @@ def findings_for_patient(
     num_criteria: int,
     tokenizer: SegmentTokenizer,
 ) -> Tensor:
-    """Return the (2,) finding weights of a pair, matched and wrong, for one patient; before calibration.
+    """Return the (2,) finding weights of a pair, matched and wrong, for one patient, before calibration.
 
     The findings that a statement reports have the total significance w in general and w' for the patient. If w > 0,
     both weights of the statement are multiplied by w' / w. If w = 0, its wrong weight grows by w' · min(1, errors of

@@ -8,7 +8,7 @@ from radreward.types import PromptSegments
 
 
 class InstructionTemplate(PromptTemplate):
-    """An instruction with the criteria, then both reports; for decoders.
+    """A prompt for decoders: an instruction with the criteria, then both reports.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> print(InstructionTemplate().render("Clear lungs.", "No effusion.", RadCliQCriteria()).instruction[:52])

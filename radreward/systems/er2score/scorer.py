@@ -38,11 +38,11 @@ SORT_WINDOW = 4096
 class RewardModelScorer(Scorer):
     """Total, rewards and expected error counts of candidates (ER²Score).
 
-    total = max_total + Σ_j reward_j; the sub-scores are the rewards (n, N). Error counts (n, N) and the quality (n,)
-    of the findings (see `radreward.criteria.finding_quality`) need a calibration, and are None if the model was saved
-    without it. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the patient, see
-    `findings_for_patient`; with a calibration, the evidence of a pair is a tuple of `StatementEvidence`. Candidates of
-    one reference share its tokens, equal pairs are scored once, and adapters are merged.
+    The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
+    (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
+    saved without a calibration. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the
+    patient, see `findings_for_patient`. If this model has a calibration, the evidence of a pair is a tuple of
+    `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are scored once. Adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -99,12 +99,12 @@ class RewardModelScorer(Scorer):
         device: str = "cpu",
         allow_download: bool = False,
     ) -> RewardModelScorer:
-        """Return the scorer of a saved model; `allow_download` downloads a missing backbone from the Hub."""
+        """Return the scorer of a saved model. `allow_download` downloads a missing backbone from the Hub."""
         check_precision(precision, torch.device(device))
         return cls(load_reward_model(folder, device, allow_download, merge_adapters=True), precision, on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """See `Scorer.save_pretrained`; weights are saved in full precision."""
+        """See `Scorer.save_pretrained`. Weights are saved in full precision."""
         save_reward_model(self.artifact, folder)
 
     def fingerprint(self) -> str:
@@ -247,7 +247,7 @@ def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> I
 
 
 def _build_rows(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[_TokenPath]]]:
-    """Yield the length and the candidates of each row; many candidates of one reference are split into several rows."""
+    """Yield the length and the candidates of each row. Many candidates of one reference are split into several rows."""
     groups: dict[object, list[_TokenPath]] = {}
     for path in paths:
         groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)

@@ -30,9 +30,9 @@ class StatementEvidence(NamedTuple):
     """Offset of the first character in the normalized report."""
     end: int
     errors: Mapping[str, float]
-    """Expected number of errors per criterion; numbers below `MIN_ERRORS` are left out."""
+    """Expected number of errors per criterion. Numbers below `MIN_ERRORS` are left out."""
     counterpart: str
-    """Statement of the other report on the same finding, else the one that most tokens are compared with; may be ""."""
+    """Statement of the other report on the same finding, else the one that most tokens are compared with, or ""."""
 
 
 def locate_errors(
@@ -47,7 +47,7 @@ def locate_errors(
 
     Args:
         reports: Both normalized reports.
-        evidence: Evidence of the tokens of both; the first columns are those of the criteria, in order.
+        evidence: Evidence of the tokens of both reports. The first columns belong to the criteria, in order.
         counts: Expected errors per criterion.
         tokenizer: Tokenizer of the prompts, which contain only the two reports.
     """
@@ -74,7 +74,7 @@ def locate_errors(
 
 
 def sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
-    """Return (M + 1, N) sums of the (S, N) values of tokens; the last row sums tokens outside of all M statements."""
+    """Return (M + 1, N) sums of the (S, N) values of tokens. The last row sums tokens outside of all M statements."""
     sums = torch.zeros(len(statements.spans) + 1, values.shape[1])
     return sums.index_add_(0, statements.of_token, values.float())
 

@@ -1,4 +1,4 @@
-"""GREEN: a language model that lists errors; the score counts matched findings and significant errors."""
+"""GREEN: a language model lists errors, and the score counts matched findings and significant errors."""
 
 from typing import TYPE_CHECKING
 

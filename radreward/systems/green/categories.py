@@ -20,7 +20,7 @@ class ErrorCategories(NamedTuple):
     """K error categories and their relation to the criteria."""
 
     categories: tuple[Criterion, ...]
-    """(K,) categories; their names do not contain the significance."""
+    """(K,) categories, with names that do not contain the significance."""
     split_by_significance: bool
     """True if each category is two criteria: first the K significant ones, then the K insignificant ones."""
 

@@ -18,7 +18,7 @@ _LEADING_COUNT = re.compile(r"(\d{1,18})\.")
 
 
 def parse_like_official(text: str) -> GreenAnswer:
-    r"""Parse an answer with GREEN's six categories; never raises; missing counts are 0.
+    r"""Parse an answer with GREEN's six categories without raising. Missing counts are 0.
 
     >>> text = "[Clinically Significant Errors]:\n(a) False: 2. X; Y\n(b) Missing: 1\n\n[Matched Findings]:\n2. A; B"
     >>> answer = parse_like_official(text)
@@ -38,7 +38,7 @@ def parse_like_official(text: str) -> GreenAnswer:
 
 
 def _section(text: str, name: str) -> str:
-    """Return the text between the first heading of that name and the first blank line; empty without a heading."""
+    """Return the text between the first heading of that name and the first blank line, or "" without a heading."""
     _, heading, rest = text.partition(f"[{name}]:")
     lines: list[str] = []
     for line in rest.lstrip().split("\n") if heading else ():
@@ -63,6 +63,6 @@ def _counts(section: str) -> tuple[int, ...]:
 
 
 def _from_label(line: str, labels: str) -> str:
-    """Return the line from its first label, such as "(a) ", on; empty without a label."""
+    """Return the part of the line from its first label, such as "(a) ", or "" without a label."""
     starts = [start for label in labels if (start := line.find(f"({label}) ")) >= 0]
     return line[min(starts) :] if starts else ""

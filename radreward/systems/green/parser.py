@@ -73,13 +73,13 @@ class ParsedCount(NamedTuple):
 
 
 def parse_green(text: str, categories: Sequence[Criterion]) -> GreenAnswer:
-    """Parse an answer with K categories; never raises, in time linear in its length.
+    """Parse an answer with K categories without raising, in time linear in its length.
 
     A heading starts a line. In a section, each category has one line: its label (a letter of any case, or a number) or
-    its name, then a colon and a count, with or without a full stop. Other lines, also blank ones, belong to the line
-    before them. A category that is not listed has no errors if others are listed, or if the section states that there
-    are none. A count is None if its category occurs twice, a numbered list replaces it, or its section is missing or
-    empty.
+    its name, then a colon and a count, with or without a full stop. Other lines and blank lines belong to the line
+    before them. A category that is not listed has no errors if other categories are listed, or if the section states
+    that there are no errors. A count is None if its category occurs twice, a numbered list replaces it, or its section
+    is missing or empty.
     """
     k = len(categories)
     if len(text) > MAX_CHARACTERS or not text.strip():
@@ -119,7 +119,9 @@ def answer_from_counts(counts: Sequence[ParsedCount], explanation: str | None, f
 
 
 def counts_by_criteria(answer: GreenAnswer, criteria: Criteria) -> ParsedAnswer:
-    r"""Return the counts of an answer by criterion; the sections are added if significance does not split the criteria.
+    r"""Return the counts of an answer per criterion.
+
+    The sections are added if significance does not split the criteria.
 
     >>> from radreward.criteria import RadCliQCriteria
     >>> text = "[Clinically Significant Errors]:\n(b) Missing: 2\n\n[Clinically Insignificant Errors]:\n(B) X: 1"

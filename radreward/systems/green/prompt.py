@@ -97,7 +97,7 @@ class GreenTemplate(GenerativeTemplate):
         return "\n\n".join(parts)
 
     def parse_answer(self, text: str, criteria: Criteria) -> GreenAnswer:
-        """Return the counts, the matched findings and the texts of an answer; never raises."""
+        """Return the counts, the matched findings and the texts of an answer, without raising."""
         if self.parser == "official":
             return parse_like_official(text)
         return parse_green(text, error_categories(criteria).categories)
@@ -119,7 +119,7 @@ class GreenTemplate(GenerativeTemplate):
         return ""
 
     def to_dict(self) -> dict[str, Any]:
-        """See `GenerativeTemplate.to_dict`; contains the text of the question, not the path of its file."""
+        """See `GenerativeTemplate.to_dict`. The result contains the text of the question, not the path of its file."""
         return {"include_instruction": self.include_instruction, "question": self.question, "parser": self.parser}
 
 

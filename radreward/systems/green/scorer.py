@@ -35,8 +35,9 @@ class GreenScorer(GenerativeScorer):
     """GREEN, M / (M + Σ significant errors), from the analysis that a language model writes (Eq. 1).
 
     The published criteria are twelve: significant and insignificant errors of six categories. A model with other
-    criteria returns counts of those; its `Explanation` separates significant and insignificant errors in any case. The
-    quality is (M + ½) / (M + ½ + Σ significant errors), so that one error and two errors differ even if M is 0.
+    criteria returns counts of its own criteria. The `Explanation` always separates significant and insignificant
+    errors. The quality is (M + ½) / (M + ½ + Σ significant errors), so that one error and two errors differ even if M
+    is 0.
     """
 
     title = "GREEN"
@@ -90,7 +91,9 @@ class GreenScorer(GenerativeScorer):
         max_answer_length: int = 512,
         parser: Literal["robust", "official"] = "robust",
     ) -> Self:
-        """Return the scorer of published weights, with their chat template; `save_pretrained` stores only their name.
+        """Return the scorer of published weights, with their chat template.
+
+        `save_pretrained` stores only the name of the weights.
 
         Args:
             backbone: Folder or Hub name of the weights, such as StanfordAIMI/GREEN-RadLlama2-7b.

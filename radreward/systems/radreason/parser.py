@@ -21,7 +21,7 @@ _NO_ERROR = frozenset({"", "no", "none", "n/a", "nothing", "no error", "no error
 
 
 def escape_reasoning(reasoning: str) -> str:
-    """Return reasoning in which no text looks like a tag; the inverse of `unescape_reasoning`.
+    """Return reasoning in which no text looks like a tag. `unescape_reasoning` is the inverse.
 
     >>> escape_reasoning("pH < 7 <think>")
     'pH < 7 &lt;think>'
@@ -46,7 +46,7 @@ class _ReasoningBlock(NamedTuple):
 
 
 def parse_radreason(text: str, criteria: Criteria, reasoning_tag: ReasoningTag = "think") -> ParsedAnswer:
-    r"""Parse an answer; never raises, in time linear in its length.
+    r"""Parse an answer without raising, in time linear in its length.
 
     Numbers before the end of the reasoning are ignored, because the reasoning may quote a report. A criterion has a
     value if its tag is opened and closed exactly once, with a number >= 0 inside (at most 1 for a binary criterion).

@@ -44,7 +44,7 @@ class RadReasonTemplate(GenerativeTemplate):
         self.reasoning_tag: ReasoningTag = reasoning_tag
 
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
-        """See `PromptTemplate.render`; a report cannot close the tags around it.
+        """See `PromptTemplate.render`. A report cannot close the tags around its text.
 
         Raises:
             InputError: If a criterion has the name of a tag of the reasoning.
@@ -61,7 +61,7 @@ class RadReasonTemplate(GenerativeTemplate):
         )
 
     def render_answer(self, analysis: ErrorAnalysis, criteria: Criteria) -> str:
-        """See `GenerativeTemplate.render_answer`; tags in the reasoning are escaped, and `parse` unescapes them."""
+        """See `GenerativeTemplate.render_answer`. Tags in the reasoning are escaped, and `parse` restores them."""
         steps = [
             f"Step {number}: {criterion.name}: {'; '.join(map(one_line, errors)) or 'none'}"
             for number, (criterion, errors) in enumerate(zip(criteria.criteria, analysis.error_texts, strict=True), 1)
@@ -85,7 +85,7 @@ class RadReasonTemplate(GenerativeTemplate):
 def format_radreason(
     counts: Sequence[float], reasoning: str, criteria: Criteria, reasoning_tag: ReasoningTag = "think"
 ) -> str:
-    """Return the answer with this reasoning and N counts; `parse_radreason` is the inverse.
+    """Return the answer with this reasoning and N counts. `parse_radreason` is the inverse.
 
     >>> from radreward.criteria import Criterion
     >>> criteria = Criteria("one", [Criterion("omission", "Missing.")])

@@ -57,11 +57,12 @@ CELL_NAMES = tuple(f"{query}_to_{match}" for query in _TYPE_NAMES for match in _
 
 @dataclass(frozen=True, slots=True)
 class AffinityValues:
-    """Values that replace those of a preset; a study can search each of them.
+    """Values that replace values of a preset. A study can search each value.
 
     Args:
         penalty: p in [0, 1].
-        W: Affinities >= 0 by name, see `CELL_NAMES`, as in `disease_to_anatomy`; the others are those of the preset.
+        W: Affinities >= 0 by name, such as `disease_to_anatomy`, see `CELL_NAMES`. Other affinities come from the
+            preset.
     """
 
     penalty: float | None = None
@@ -75,7 +76,7 @@ class AffinityMatrix(nn.Module):
         weight: (5, 5) W by type of the entity and type of its match, in the order of `ENTITY_TYPES`; >= 0, not all 0.
         penalty: p in [0, 1].
         penalty_rule: Penalized pairs of types, see `penalty_mask`.
-        clamp_cosines: Replace negative cosines by 0, so that scores are in [0, 1]; False in the reference
+        clamp_cosines: Replace negative cosines by 0, so that scores are in [0, 1]. False in the reference
             implementation.
 
     Raises:
@@ -135,7 +136,7 @@ class AffinityMatrix(nn.Module):
         return self.score(self.type_pair_sums(matches), undefined_score)
 
     def type_pair_sums(self, matches: Matches) -> TypePairSums:
-        """Return the matches summed by types; independent of W and p."""
+        """Return the matches summed by types, which do not depend on W and p."""
         return matches.type_pair_sums(self.clamp_cosines)
 
     def score(self, sums: TypePairSums, undefined_score: float = math.nan) -> Tensor:
@@ -169,7 +170,7 @@ class AffinityMatrix(nn.Module):
         """Read W and p that `save` wrote.
 
         Raises:
-            InputError: If a file is missing or invalid, or a value is out of range; names the file.
+            InputError: If a file is missing or invalid, or a value is out of range. The message names the file.
         """
         path, weights_path = Path(folder, CONFIG_FILE), Path(folder, WEIGHTS_FILE)
         config = read_config(path, {"penalty_rule", "clamp_cosines"}, files=(WEIGHTS_FILE,))

@@ -1,4 +1,4 @@
-"""Entities of report pairs, tagged and matched; each distinct sentence is tagged once, each name embedded once."""
+"""Entities of report pairs, tagged and matched. Each distinct sentence is tagged once, and each name embedded once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from radreward.text.normalization import normalize_report
 from radreward.types import Entity, ReportGroup
 
 EMBEDDED_MAX_LENGTH = 64
-"""Maximum number of tokens per entity in the embedded scorer; the prefix for a type takes up to twenty of them."""
+"""Maximum number of tokens per entity in the embedded scorer, with up to twenty tokens for the prefix of a type."""
 
 
 def embedded_entity_encoder(device: str = "cpu") -> EntityEncoder:
@@ -74,7 +74,7 @@ class EntityMatchBatch(NamedTuple):
     matches: Matches
     """Matches of every candidate with its reference."""
     targets: Tensor
-    """(C,) float64 target totals under the criteria, or ratings; higher is better."""
+    """(C,) float64 target totals under the criteria, or ratings. Higher is better."""
     group: Tensor
     """(C,) int64 index of the reference in the batch."""
     ids: tuple[str, ...]
@@ -87,7 +87,7 @@ class EntityMatchCollator(Collator):
     Args:
         criteria: Criteria of the errors, which every candidate must state.
         tagger: `rules`, `embedded`, or the folder of a saved tagger.
-        encoder: Encoder of entity names; defaults to `embedded-entities` with `context` phrase.
+        encoder: Encoder of entity names. Defaults to `embedded-entities` with `context` phrase.
         on_too_long: "error" if a name exceeds the encoder's token limit, or "truncate" to embed its beginning.
         cache_path: SQLite file that caches the matches of each batch for other runs, such as the trials of a study.
     """
@@ -110,8 +110,8 @@ class EntityMatchCollator(Collator):
         """Return the batch.
 
         Raises:
-            InputError: If the errors of a candidate by these criteria are missing, or a name is too long; names the
-                group.
+            InputError: If the errors of a candidate by these criteria are missing, or a name is too long. The message
+                names the group.
         """
         groups = [_normalize_texts(group) for group in groups]
         targets = torch.cat([self._group_targets(group) for group in groups])
@@ -123,7 +123,8 @@ class EntityMatchCollator(Collator):
         """Return the number of characters, see `Collator.length`.
 
         Raises:
-            InputError: If the errors of a candidate by these criteria are missing; names group and candidate.
+            InputError: If the errors of a candidate by these criteria are missing. The message names the group and the
+                candidate.
         """
         self._group_targets(group)
         return super().length(group)

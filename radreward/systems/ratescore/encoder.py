@@ -57,9 +57,9 @@ class EntityEncoder:
             from right and joins synonyms; trained for `context` phrase), `tiny-bert`, a local folder or a Hub name.
         pooling: "mean" of all tokens, or the "first" token.
         max_length: Maximum number of tokens per name, including special tokens.
-        cache_size: Maximum number of names cached in memory; the least recently used are dropped first.
+        cache_size: Maximum number of names cached in memory. The least recently used are dropped first.
         cache_path: SQLite file that caches embeddings between runs.
-        max_cached: Maximum number of names in the file; the least recently used are dropped first.
+        max_cached: Maximum number of names in the file. The least recently used are dropped first.
         max_batch_tokens: Maximum number of tokens per forward pass.
         device: Device of the encoder.
         allow_download: Download an encoder that is not on this machine from the Hub.
@@ -149,7 +149,7 @@ class EntityEncoder:
         return f"Expected an entity of at most {self.max_length} tokens but got {name!r}."
 
     def embed(self, names: Sequence[str]) -> NameEmbeddings:
-        """Return embeddings of n names; a name over the limit is truncated."""
+        """Return embeddings of n names. A name over the limit is truncated."""
         found = self._cache.get_or_compute(names, self._load_or_compute)
         vectors = torch.stack([found[name].vector for name in names]) if names else torch.empty(0, self.embedding_dim)
         return NameEmbeddings(vectors, tuple(found[name].truncated for name in names))

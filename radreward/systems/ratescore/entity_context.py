@@ -55,7 +55,7 @@ def contextualize(context: ContextMode, text: str, entities: Sequence[Entity]) -
 
 
 def present_findings(text: str, entities: Sequence[Entity], texts: Sequence[str] | None = None) -> list[str]:
-    """Return the texts of the present findings of a report; words that state a change, as "increased", are left out.
+    """Return the texts of the present findings of a report, without words that state a change, such as "increased".
 
     Args:
         text: The report.
@@ -97,7 +97,7 @@ def _finding_phrases(text: str, entities: Sequence[Entity]) -> dict[int, str]:
 
 
 def _gap(text: str, a: Entity, b: Entity) -> float:
-    """Return the number of characters between two entities; infinite if > MAX_GAP or if a clause ends between them."""
+    """Return the number of characters between two entities, infinite if > MAX_GAP or if a clause ends between them."""
     first, second = sorted((a, b), key=lambda entity: entity.start)
     gap = second.start - first.end
     return float("inf") if gap > MAX_GAP or _CLAUSE_END.search(text, first.end, second.start) else gap

@@ -15,7 +15,7 @@ EMBEDDED_HEAD = Path(__file__).with_name("embedded") / "head.safetensors"
 
 
 class EntityHead(nn.Module):
-    """y = x + B·gelu(A·√d·x), scaled to unit length; the identity before training.
+    """y = x + B·gelu(A·√d·x), scaled to unit length. Before training, this is the identity.
 
     Args:
         embedding_dim: Size of an embedding.

@@ -36,10 +36,10 @@ def penalty_mask(penalty_rule: PenaltyRule) -> Tensor:
 def precision_recall(
     sums: TypePairSums, weight: Tensor, penalty: Tensor, penalty_rule: PenaltyRule = "opposed"
 ) -> Tensor:
-    r"""Return the score of each direction: Σ W·cos·(p if penalized) / Σ W over the entities of one report.
+    r"""Return Σ W·cos·(p if penalized) / Σ W over the entities of the reference, and over those of the candidate.
 
-    See section 2.4 of RaTEScore; the entities of that report are the queries. In both directions, W has the index [type
-    of the entity, type of its match]. The penalty is only in the numerator.
+    See section 2.4 of RaTEScore. Each entity of one report is compared with its match in the other report. W is indexed
+    by [type of the entity, type of its match] in both directions. The penalty p is only in the numerator.
 
     Args:
         sums: Matches of n pairs, summed by types.
@@ -48,7 +48,8 @@ def precision_recall(
         penalty_rule: Penalized pairs of types, see `penalty_mask`.
 
     Returns:
-        (n, 2) float64, the direction of the reference's entities first; 0 if all weights of a direction are 0.
+        (n, 2) float64: the score over the entities of the reference, then of the candidate. A score is 0 if all its
+        weights are 0.
     """
     weight, penalty = weight.double(), penalty.double()
     factor = torch.where(penalty_mask(penalty_rule).to(weight.device), penalty, 1.0)
@@ -67,7 +68,7 @@ def ratescore(
     """Return RaTEScore, the harmonic mean 2PR / (P + R) of both directions; differentiable in W and p.
 
     Args:
-        sums: Matches of n pairs, summed by types; they do not depend on W and p.
+        sums: Matches of n pairs, summed by types. The sums do not depend on W and p.
         weight: (5, 5) W, >= 0; only ratios matter.
         penalty: () p in [0, 1].
         penalty_rule: Penalized pairs of types, see `penalty_mask`.
@@ -101,7 +102,7 @@ class EntityContributions(NamedTuple):
     penalty: Tensor
     """(m,) float64: p if penalized, else 1."""
     score_loss: Tensor
-    """(m,) float64: reduction of the score; those of a pair sum to 1 - score."""
+    """(m,) float64: reduction of the score by each match. The reductions of a pair sum to 1 - score."""
 
 
 def entity_contributions(
@@ -137,7 +138,7 @@ def entity_contributions(
 
 
 def score_loss_by_type(matches: Matches, contributions: EntityContributions) -> Tensor:
-    """Return the (n, 5) float64 score losses by type of the entity; a row sums to 1 - score.
+    """Return the (n, 5) float64 score losses by type of the entity. A row sums to 1 - score.
 
     NaN if a report of the pair has no entity.
     """

@@ -1,4 +1,4 @@
-"""In-memory cache of values that are computed in batches; only the most recently used are kept."""
+"""In-memory cache of values that are computed in batches. Only the most recently used values are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BatchLRUCache(Generic[Value]):
     """A cache of values by text.
 
     Args:
-        max_cached: Maximum number of values; the least recently used are dropped first.
+        max_cached: Maximum number of values. The least recently used are dropped first.
 
     Raises:
         ValueError: If `max_cached` is less than 1.
@@ -34,7 +34,7 @@ class BatchLRUCache(Generic[Value]):
     def get_or_compute(
         self, texts: Iterable[str], compute: Callable[[list[str]], Mapping[str, Value]]
     ) -> dict[str, Value]:
-        """Return the values of the distinct texts; `compute` is called with those that are not cached, if any."""
+        """Return the values of the distinct texts. `compute` is called with the texts that are not cached, if any."""
         distinct = list(dict.fromkeys(texts))
         missing = [text for text in distinct if text not in self._values]
         values = {text: self._values[text] for text in distinct if text in self._values}

@@ -1,4 +1,4 @@
-"""Matches of the entities of two reports: each entity with the most similar one of the other; independent of W, p."""
+"""Matches of the entities of two reports, each with the most similar entity of the other, independent of W and p."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PackedEntities(NamedTuple):
         return list(row_of), cls(*(torch.tensor(values, dtype=torch.int64) for values in (names, types, counts)))
 
     def select(self, reports: Tensor) -> Self:
-        """Return the entities of these reports (k,) int64, in this order; reports may repeat."""
+        """Return the entities of these reports (k,) int64, in this order. Reports may repeat."""
         counts = self.counts[reports]
         start = (self.counts.cumsum(0) - self.counts)[reports]
         offset = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
@@ -65,10 +65,10 @@ class PackedEntities(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Each entity of n report pairs with its match in the other report; m entities in total.
+    """Each of the m entities of n report pairs, with its match in the other report.
 
-    Matches are ordered by pair; the entities of the reference come first. A pair in which a report has no entity has no
-    matches. (A tuple, because Lightning moves tuples to a device, but not frozen dataclasses.)
+    Matches are ordered by pair. In a pair, the entities of the reference come first. A pair in which a report has no
+    entity has no matches. (A tuple, because Lightning moves tuples to a device, but not frozen dataclasses.)
     """
 
     cosine: Tensor
@@ -89,7 +89,7 @@ class Matches(NamedTuple):
     """n, including pairs without matches."""
 
     def type_pair_sums(self, clamp_cosines: bool = True) -> TypePairSums:
-        """Return the matches summed by types; `clamp_cosines` replaces negative cosines by 0."""
+        """Return the matches summed by types. `clamp_cosines` replaces negative cosines by 0."""
         cell = ((self.pair_index * 2 + self.direction) * NUM_TYPES + self.query_type) * NUM_TYPES + self.match_type
         cosine = self.cosine.double()
         cosine = cosine.clamp_min(0) if clamp_cosines else cosine
@@ -101,7 +101,7 @@ class Matches(NamedTuple):
 
 
 class TypePairSums(NamedTuple):
-    """Matches of n pairs summed by the types of both entities; with W and p, they determine the scores."""
+    """Matches of n pairs, summed by the types of both entities. These sums, W and p determine the scores."""
 
     cosine_sums: Tensor
     """(n, 2, 5, 5) float64 sum of cosines by direction, type of the entity and type of its match."""
@@ -124,7 +124,7 @@ def match_entities(
     """Match each entity with the entity of the other report of highest cosine (RaTEScore, section 2.4), both ways.
 
     Equal names have exactly equal cosines. Of equal cosines, a match of the entity's own type has priority, then the
-    first type in `ENTITY_TYPES`; so the order of sentences does not change a score. The paper does not define ties.
+    first type in `ENTITY_TYPES`, so the order of sentences does not change a score. The paper does not define ties.
 
     Args:
         embeddings: (names, d), of any length; a row of zeros has cosine 0 with everything.

@@ -55,7 +55,7 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
         """Check that the data are pairs of reports with matched entities.
 
         Raises:
-            InputError: If not.
+            InputError: If the check fails.
         """
         require_collator(data, EntityMatchCollator, "W and p")
 
@@ -93,7 +93,7 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
         write_json(run.metrics, {**pairs, "agreement": results.metrics, **training_info})
 
     def export(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
-        """Measure and save the last fit, which used all pairs; there is no backbone and no best checkpoint."""
+        """Measure and save the last fit, which used all pairs. There is no backbone and no best checkpoint."""
         results = self.measure(module, trainer, data)
         steps, files = trainer.global_step, data.file_fingerprints()
         self.save(module, results, run, data, {"steps": steps, "data": files}, as_float16=False)
@@ -101,14 +101,14 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
 
 
 class AffinityModule(BaseModule):
-    """Fits W and p to targets (RaTEScore, section 2.4); the tagger and the encoder of entities do not change.
+    """Fits W and p to targets (RaTEScore, section 2.4). The tagger and the encoder of entities do not change.
 
     One epoch matches every pair, since matches do not depend on W and p. Before each validation, the optimizer fits to
-    the matches so far; some references are held out for early stopping. After training, the fit is evaluated by
+    the matches so far. Some references are held out for early stopping. After training, the fit is evaluated by
     cross-validation and a bootstrap over references.
 
     Args:
-        criteria: Criteria of the errors; the targets are their weighted totals. With `RatingCriteria`, the targets are
+        criteria: Criteria of the errors. The targets are the weighted totals. With `RatingCriteria`, the targets are
             the ratings of radiologists.
         optimizer: Optimizer of W and p; defaults to `GradientOptimizer`.
         preset: Published W and p from which the fit starts: for "long" or for "short" reports.
@@ -164,14 +164,14 @@ class AffinityModule(BaseModule):
         return [self.affinity]
 
     def configure_optimizers(self) -> torch.optim.Optimizer:  # type: ignore[override]  # no schedule
-        """Return an optimizer that changes nothing; its steps count the batches for checkpoints."""
+        """Return an optimizer that changes nothing. Its steps count the batches for checkpoints."""
         return torch.optim.SGD(self.affinity.parameters(), lr=0.0)
 
     def on_fit_start(self) -> None:
         """Check that every pair is read exactly once.
 
         Raises:
-            InputError: If not; names the setting.
+            InputError: If the check fails. The message names the setting.
         """
         epochs, processes = self.trainer.max_epochs, self.trainer.world_size
         if epochs != 1:
@@ -180,7 +180,7 @@ class AffinityModule(BaseModule):
             raise InputError(f"trainer.devices: Expected one process for W and p but got {processes}.")
 
     def training_step(self, batch: EntityMatchBatch, batch_idx: int) -> Tensor:
-        """Store the matches of a batch; return the fraction of candidate pairs in the wrong order."""
+        """Store the matches of a batch, and return the fraction of candidate pairs in the wrong order."""
         self.train_matches.append(self._to_rated(batch))
         accuracy = rank_agreement(self.affinity, self.train_matches[-1])["pair_accuracy"]
         pairs = float(sum(len(part.targets) for part in self.train_matches))
@@ -220,7 +220,7 @@ class AffinityModule(BaseModule):
         return math.nan if tau is None else tau
 
     def _fit(self, all_pairs: bool) -> FitResult:
-        """Fit to the matches so far; `all_pairs` also checks that there are enough references for the folds."""
+        """Fit to the matches so far. `all_pairs` also checks that there are enough references for the folds."""
         rated = concat_rated(self.train_matches)
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
             if all_pairs:
@@ -231,7 +231,7 @@ class AffinityModule(BaseModule):
         return self.fit_result
 
     def evaluate_fit(self, trainer: Trainer) -> FitReport:
-        """Cross-validate and bootstrap the fit; a run that was resumed after the fit repeats it."""
+        """Cross-validate and bootstrap the fit. A run that was resumed after the fit repeats the fit."""
         train, intervals = concat_rated(self.train_matches), None
         with self._name_records():
             folds = cross_validate_affinity(

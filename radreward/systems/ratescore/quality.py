@@ -32,7 +32,7 @@ class ReportFindings(NamedTuple):
     phrases: Sequence[str]
     """k phrases, which determine the significance."""
     facts: Sequence[tuple[Fact, ...]]
-    """k tuples of facts: the finding as the vocabulary parses it; empty if unknown."""
+    """k tuples of facts: the finding as the vocabulary parses it. Empty if the vocabulary does not know the finding."""
 
 
 def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entity]]) -> dict[str, ReportFindings]:
@@ -53,9 +53,9 @@ def matched_quality(
 ) -> float:
     """Return the quality of a candidate: each finding has an agreement a with the closest one of the other report.
 
-    Two findings that the vocabulary knows agree by `known_agreement`; others, of cosine c, by a = (c - 0.4) / (0.7 -
-    0.4), limited to [0, 1]. A finding of weight w, see `phrase_weight`, adds w·a to the matched weight if it is the
-    reference's, and w·(1 - a) to the wrong weight in either report.
+    If the vocabulary knows both findings, their agreement is `known_agreement`. Otherwise, it is a = (c - 0.4) / (0.7 -
+    0.4), limited to [0, 1], with the cosine c. A finding has the weight w, see `phrase_weight`. A finding of either
+    report adds w·(1 - a) to the wrong weight. A finding of the reference also adds w·a to the matched weight.
 
     >>> fluid = ReportFindings(torch.tensor([[1.0, 0.0]]), ["edema"], [()])
     >>> both = ReportFindings(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["edema", "scar"], [(), ()])

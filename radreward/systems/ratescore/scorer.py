@@ -55,7 +55,7 @@ class EntityMatch:
     penalty: float
     """p if the two types are penalized, else 1."""
     score_loss: float
-    """Reduction of the score; the losses of a pair sum to 1 - score."""
+    """Reduction of the score by this match. The losses of a pair sum to 1 - score."""
 
 
 class RaTEScore(Scorer):
@@ -63,7 +63,7 @@ class RaTEScore(Scorer):
 
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
     score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
-    `EntityMatch`. In the total, normal statements that match compensate for findings that do not; the quality counts
+    `EntityMatch`. In the total, matching normal statements can outweigh findings without a match. The quality counts
     findings only, see `matched_quality`.
 
     Args:
@@ -169,7 +169,7 @@ class RaTEScore(Scorer):
         return fingerprint(*parts, self.no_entity_score, self.on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write settings, tagger, W and p; the encoder is stored by its name and settings, without weights.
+        """Write settings, tagger, W and p. The encoder is stored by its name and settings, without weights.
 
         Raises:
             InputError: If the folder holds something else.
@@ -199,7 +199,7 @@ class RaTEScore(Scorer):
             device: Device of tagger and encoder.
             allow_download: Download models that are not on this machine from the Hub.
             models: Tagger and encoder if `folder` is None: "embedded" for the rule tagger and MiniLM, "published" for
-                those of the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in `ratescore:published`.
+                the models of the paper, `PUBLISHED_TAGGER` and `PUBLISHED_ENCODER`, as in `ratescore:published`.
 
         Raises:
             InputError: If a file is missing or invalid, another precision is requested, or a model is neither on this
@@ -228,7 +228,7 @@ class RaTEScore(Scorer):
 def _evidence(
     pairs: Sequence[tuple[Sequence[Entity], Sequence[Entity]]], matches: Matches, contributions: EntityContributions
 ) -> tuple[tuple[EntityMatch, ...], ...]:
-    """Return the matches of each pair, those of the reference's entities first."""
+    """Return the matches of each pair, first of the entities of the reference."""
     evidence: list[list[EntityMatch]] = [[] for _ in pairs]
     index = (matches.pair_index, matches.direction, matches.query_index, matches.match_index)
     columns = [column.tolist() for column in (*index, matches.cosine, *contributions)]

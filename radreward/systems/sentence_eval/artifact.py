@@ -29,7 +29,7 @@ class RelationArtifact(NamedTuple):
     predictor: RelationPredictor
     config: Mapping[str, Any]
     state: Mapping[str, Tensor]
-    """Trained weights by name; adapters are not merged."""
+    """Trained weights by name. Adapters are not merged."""
 
     def fingerprint(self) -> str:
         """Return a hash of settings and weights."""
@@ -62,7 +62,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
 def load_relation_artifact(
     folder: str | Path = EMBEDDED_DIR, device: str = "cpu", allow_download: bool = False
 ) -> RelationArtifact:
-    """Load a model folder, by default the judge of the package; adapters are merged if that needs no peft.
+    """Load a model folder, by default the judge of the package. Adapters are merged if this needs no peft.
 
     Raises:
         InputError: If a file is missing or damaged, or a field is invalid.
@@ -86,7 +86,7 @@ def load_relation_artifact(
 
 
 def _load_weights(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA | None) -> None:
-    """Load trained weights; with `lora`, merge the adapters into the weights they adapt."""
+    """Load trained weights. With `lora`, merge the adapters into the weights that they adapt."""
     if lora is None:
         load_into(model, state, model.trainable_names())
         return

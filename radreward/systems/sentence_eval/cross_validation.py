@@ -56,8 +56,8 @@ def regression_data(
 ) -> tuple[RegressionData, int]:
     """Return the data of judged pairs, and the number of pairs that lack sentence scores or a target.
 
-    The judgements of a pair by several raters are averaged. `targets` gives the target and a name of the reference by
-    id of the pair; by default, these are the mean overall score and the text of the reference.
+    The judgements of a pair by several raters are averaged. `targets` maps the id of a pair to its target and the name
+    of its reference. By default, the target is the mean overall score, and the name is the text of the reference.
 
     Raises:
         InputError: If raters judged different sentences, or no pair is left.
@@ -172,7 +172,7 @@ def _held_out_tau(
 
 
 def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Iterator[tuple[Array, Array]]:
-    """Yield the row indices for training and for testing of each fold; rows of a reference stay together.
+    """Yield the row indices for training and for testing of each fold. Rows of a reference stay together.
 
     >>> [test.tolist() for _, test in split_by_reference(np.array([0, 0, 1, 2]), 3)]
     [[3], [0, 1], [2]]

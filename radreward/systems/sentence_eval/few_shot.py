@@ -34,7 +34,8 @@ def read_examples(path: Path) -> tuple[FewShotExample, ...]:
     Each report is a list of `text`, `counterparts` (a list of ids of the other report's sentences) and `score`.
 
     Raises:
-        InputError: If the file cannot be read or an example is invalid; names the example, the sentence and the field.
+        InputError: If the file cannot be read or an example is invalid. The message names the example, the sentence and
+            the field.
     """
     examples = read_yaml(path)
     if not isinstance(examples, list):

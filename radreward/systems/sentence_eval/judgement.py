@@ -16,7 +16,7 @@ class SentenceScore(NamedTuple):
     """Agreement of a sentence with the other report."""
 
     score: float
-    """1 equal, 0.5 partial, -1 contradicted, 0 no counterpart; intermediate if repetitions are averaged."""
+    """1 equal, 0.5 partial, -1 contradicted, 0 no counterpart. Means of repetitions lie between these values."""
     matches: tuple[int, ...]
     """Indices of the matching sentences in the other report."""
     probabilities: tuple[float, ...] | None = None
@@ -44,10 +44,11 @@ class SentenceJudgement(NamedTuple):
 def average_judgements(judgements: Sequence[SentenceJudgement]) -> SentenceJudgement:
     """Return the mean of repeated judgements of one report pair.
 
-    Repetitions in which a sentence has no score are ignored. Of the others, its score is the mean, its counterparts are
-    those of more than half, and its probabilities are the fractions per score. The explanation is that of the
-    repetition whose overall score is closest to the mean. The status is "ok" if all repetitions are "ok"; otherwise it
-    contains the number of the others and the first reason.
+    For each sentence, repetitions without a score are ignored. The score of the sentence is the mean of the other
+    repetitions. Its counterparts are the sentences that more than half of these repetitions match with it. Its
+    probabilities are the fractions of these repetitions per score. The explanation comes from the repetition whose
+    overall score is closest to the mean. The status is "ok" if all repetitions are "ok". Otherwise, it contains the
+    number of failed repetitions and the first reason.
 
     Raises:
         ValueError: If there is no judgement, or they are of different reports.
@@ -109,7 +110,7 @@ def score_fractions(judgement: SentenceJudgement) -> tuple[float, ...] | None:
     """Return the fractions of the scores 0, 0.5, 1 and -1 among the reference sentences, then the candidate sentences.
 
     These eight numbers are the features of the regressed overall score (section III.B). Probabilities contribute their
-    mean; sentences without a score are ignored. None if no sentence of a report has a score.
+    mean. Sentences without a score are ignored. The result is None if no sentence of a report has a score.
 
     >>> reference_scores = SentenceScore(1.0, ()), SentenceScore(0.0, ())
     >>> score_fractions(SentenceJudgement(reference_scores, (None, SentenceScore(-1.0, ())), None, "", {}, "ok"))
@@ -125,7 +126,7 @@ def score_fractions(judgement: SentenceJudgement) -> tuple[float, ...] | None:
 
 
 def round_to_score(value: float) -> float:
-    """Return the score closest to a mean of repetitions; of two equally close scores, the lower.
+    """Return the score closest to a mean of repetitions. Of two equally close scores, return the lower one.
 
     >>> [round_to_score(value) for value in (5 / 6, 0.75, 1 / 3, -1 / 3, -1.0)]
     [1.0, 0.5, 0.5, 0.0, -1.0]

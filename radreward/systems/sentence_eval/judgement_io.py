@@ -38,7 +38,7 @@ class JudgedPair(NamedTuple):
 
 
 def judgement_schema(*extra: tuple[str, Any]) -> Schema:
-    """Return the columns of a file of sentence scores; `extra` columns, given with their types, follow `id`."""
+    """Return the columns of a file of sentence scores. `extra` columns, given with their types, follow `id`."""
     import pyarrow as pa
 
     fields = {"id": pa.string(), "sentence": pa.string(), "score": pa.float64(), "match": pa.list_(pa.string())}
@@ -59,7 +59,7 @@ def judgement_row(
 ) -> dict[str, Any]:
     """Return the values of a pair by the columns of `judgement_schema`.
 
-    The judgement is None if the pair could not be judged; the status is "ok" or the reason why scores are missing.
+    The judgement is None if the pair could not be judged. The status is "ok" or the reason why scores are missing.
     """
     row: dict[str, Any] = {"id": pair_id, "overall": None, "status": status, "explanation": ""}
     row |= {"reference": [], "candidate": [], "format_errors": {}}
@@ -101,7 +101,7 @@ def read_judged_pairs(path: str | Path) -> list[JudgedPair]:
     """Return the pairs in a file that `radreward judge-sentences` or `radreward convert --from sentences` wrote.
 
     Raises:
-        InputError: If a row is invalid; names file, row and field.
+        InputError: If a row is invalid. The message names the file, the row and the field.
     """
     return [pair for _, pair in read_validated_rows(path, _parse_pair)]
 

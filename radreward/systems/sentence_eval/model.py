@@ -1,4 +1,4 @@
-"""Model of the relation of two sentences: decomposable attention over token states; encodes each sentence once."""
+"""Model of the relation of two sentences, by decomposable attention over token states. Encodes each sentence once."""
 
 from __future__ import annotations
 

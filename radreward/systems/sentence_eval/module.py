@@ -44,7 +44,7 @@ class RelationExporter(Exporter["RelationModule", RelationResults]):
         """Check that the data are sentence relations.
 
         Raises:
-            InputError: If not.
+            InputError: If the check fails.
         """
         if not isinstance(data, RelationDataModule):
             raise InputError(f"data: Expected RelationDataModule for relations but got {type(data).__name__}.")

@@ -1,4 +1,4 @@
-"""Parser of the chat judge's answers; it counts deviations from the requested format and never guesses a score."""
+"""Parser of the chat judge's answers, which counts deviations from the requested format and never guesses a score."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _HEADER = re.compile(r"\W*(?:(?:case\W+)?type\W+id\b|$)", re.I)
 
 
 def parse_sentence_answer(answer: str, reference: Mapping[str, str], candidate: Mapping[str, str]) -> SentenceJudgement:
-    r"""Return the judgement in an answer; never raises, and takes time linear in the answer's length.
+    r"""Return the judgement in an answer, without raising and in time linear in the answer's length.
 
-    A row starts with its type, such as "Original"; prose, code fences and open quotes between rows are ignored. The id
+    A row starts with its type, such as "Original". Prose, code fences and open quotes between rows are ignored. The id
     identifies the sentence: lowercase in the reference, uppercase in the candidate. The type does not, because the
     paper's template calls both reports "Original". Cells may be unquoted, and a sentence may contain commas, because
     ids contain none. Markdown tables are parsed too. An invalid row is ignored and counted in `format_errors`; a
@@ -203,7 +203,7 @@ def _split_cells(chunk: str) -> tuple[list[_Cell], str]:
 
 
 def _split_rows(cells: Sequence[_Cell]) -> Iterator[list[_Cell]]:
-    """Yield the rows in one line; a new row starts at an unquoted type after a complete row."""
+    """Yield the rows in one line. A new row starts at an unquoted type after a complete row."""
     row: list[_Cell] = []
     for cell in cells:
         if len(row) >= 4 and not cell.is_quoted and re.fullmatch(_ROW_TYPE, cell.text, re.I):

@@ -19,7 +19,7 @@ def sentence_quality(
     candidate: Sequence[str],
     context: PatientContext = NO_CONTEXT,
 ) -> float:
-    """Return the quality of a candidate; all sentences of both reports must have a score.
+    """Return the quality of a candidate. All sentences of both reports must have a score.
 
     Each finding has a weight w and an agreement a: 1 if the other report states the same finding, 0 if all counterparts
     of its sentence state unrelated findings (see `known_agreement`), otherwise the score of its sentence, at least 0. A

@@ -42,7 +42,7 @@ class ReportRefiner(ABC):
         candidates: Sequence[Sequence[str]],
         judgements: Sequence[SentenceJudgement],
     ) -> list[RefinedReport]:
-        """Return the refined candidates in the order of the input; reports are given as sentences.
+        """Return the refined candidates in the order of the input. Reports are given as sentences.
 
         Every judgement has at least one sentence score, or an explanation.
         """

@@ -55,7 +55,7 @@ def _request(candidate: str, explanation: str) -> Message:
 
 
 def parse_refined_report(answer: str) -> tuple[str, str | None]:
-    r"""Return the report in an answer and None, or "" and the format error; never raises, in linear time.
+    r"""Return the report in an answer and None, or "" and the format error, without raising and in linear time.
 
     >>> parse_refined_report("Sure:\n[Report]\nNo edema.")
     ('No edema.', None)

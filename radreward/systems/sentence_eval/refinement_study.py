@@ -77,7 +77,7 @@ def run_refinement_study(
     """Judge and score n candidates before and after their refinement.
 
     Returns:
-        One result per pair, in order; a pair that cannot be judged or refined has a status with the reason.
+        One result per pair, in order. The status of a pair that cannot be judged or refined states the reason.
 
     Raises:
         ValueError: If the numbers of references and candidates differ.

@@ -83,7 +83,7 @@ def _count_scores(
 
 @lru_cache(100_000)
 def _stated_findings(text: str) -> tuple[bool, bool]:
-    """Return two flags: the sentence states a finding; it states a clinically significant finding."""
+    """Return two flags: if the sentence states a finding, and if it states a clinically significant finding."""
     findings = [FINDINGS[fact.finding] for fact in sentence_facts(text) if fact.positive]
     significant = (finding.is_significant and finding.key not in _INSIGNIFICANT_WHEN_FITTED for finding in findings)
     return bool(findings), any(significant)

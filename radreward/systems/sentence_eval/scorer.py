@@ -1,4 +1,4 @@
-"""Sentence evaluation as a scorer: sentence scores are judged and counted; a regressor maps the counts to a total."""
+"""Sentence evaluation as a scorer: a judge scores sentences, and a regressor maps the counts of scores to a total."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class SentenceScorer(Scorer):
 
     Both reports are split into sentences, and a judge scores each sentence against the other report: 1 equal, 0.5
     partial, -1 contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores,
-    see `feature_values`; without a regressor it is the judge's overall score, from 0 to 5. The sub-scores are the
-    features; the evidence of a row is a tuple of `JudgedSentence`. In the total, normal sentences that match compensate
-    for findings that do not; the quality counts findings only, see `sentence_quality`.
+    see `feature_values`. Without a regressor, the total is the judge's overall score, from 0 to 5. The sub-scores are
+    the features. The evidence of a row is a tuple of `JudgedSentence`. In the total, matching normal sentences can
+    outweigh findings without a match. The quality counts findings only, see `sentence_quality`.
 
     Args:
         judge: Judge of the sentences.
@@ -182,10 +182,10 @@ class SentenceScorer(Scorer):
         Args:
             folder: Folder that `save_pretrained` wrote; defaults to the scorer of the package.
             precision: Only fp32 is supported.
-            on_too_long: No effect; a long sentence is encoded in chunks.
+            on_too_long: No effect, because a long sentence is encoded in chunks.
             device: Device of the judge.
             allow_download: Download a backbone that is not on this machine from the Hub.
-            judge: Judge to use instead of the saved one; required if the scorer was fitted to a chat judge.
+            judge: Judge to use instead of the saved one. It is required if the scorer was fitted to a chat judge.
 
         Raises:
             InputError: If a file is missing or damaged, the precision is not supported, or the judge is missing.
@@ -211,7 +211,7 @@ class SentenceScorer(Scorer):
 def _pair_status(
     reference: Sequence[str], candidate: Sequence[str], judgement: SentenceJudgement
 ) -> tuple[str, str | None]:
-    """Return "ok" if every sentence of both reports has a score, otherwise the reason and, if it is one, the report."""
+    """Return "ok" if all sentences have a score, otherwise the reason, with the report if only one is affected."""
     for side, sentences in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
         if not sentences:
             return f"no sentence in the {side}", side

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MAX_STATUS_REASONS = 5
-"""Number of reasons for missing scores that are listed; the JSON file contains all."""
+"""Number of reasons for missing scores that are listed. The JSON file contains all reasons."""
 
 METHOD_NOTE = (
     "Accuracy is the fraction of reports without an error of the category, among the n reports whose error count could "

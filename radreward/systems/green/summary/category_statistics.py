@@ -63,7 +63,7 @@ class CategorySummary:
 
     @property
     def num_described(self) -> int:
-        """Number of described errors; may be less than `total_errors`."""
+        """Number of described errors, which may be less than `total_errors`."""
         return len(self.descriptions)
 
 
@@ -106,7 +106,7 @@ def error_categories_of(explanations: Sequence[ReportExplanation]) -> list[Error
 
 
 def category_statistics(explanations: Sequence[ReportExplanation], category: ErrorCategory) -> CategorySummary:
-    """Return the statistics of a category; descriptions are ignored unless the report's error count is above 0."""
+    """Return the statistics of a category. Descriptions are ignored unless the report's error count is above 0."""
     counts: list[float] = []
     descriptions: list[tuple[str, str]] = []
     for report in explanations:

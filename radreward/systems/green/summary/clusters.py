@@ -32,11 +32,11 @@ class ErrorCluster:
     """Similar errors."""
 
     size: int
-    """Number of described errors; equal sentences count separately."""
+    """Number of described errors. Equal sentences count separately."""
     fraction: float
     """Fraction of the category's described errors."""
     quotes: tuple[Quote, ...]
-    """Sentences closest to the center, at most `QUOTES_PER_CLUSTER`; the first represents the cluster."""
+    """Sentences closest to the center, at most `QUOTES_PER_CLUSTER`. The first sentence represents the cluster."""
 
 
 def cluster_errors(

@@ -76,7 +76,8 @@ def read_explanations(path: str | Path, system: str | None = None) -> list[Repor
         system: System of rows without one.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has invalid rows; names row and field.
+        InputError: If the file cannot be read, has no row, or has invalid rows. The message names the row and the
+            field.
     """
     rows = list(read_validated_rows(path, lambda values: _parse_row(values, system)))
     reports = [report for _, report in rows]
@@ -88,7 +89,7 @@ def check_categories(explanations: Sequence[ReportExplanation], locate: Callable
     """Check that all answers count the same categories of errors.
 
     Raises:
-        InputError: If two answers differ; `locate` returns the location of an explanation, given its index.
+        InputError: If two answers differ. `locate` returns the location of an explanation, given its index.
     """
     first: set[str] | None = None
     for index, report in enumerate(explanations):

@@ -39,7 +39,7 @@ def summary_html(summary: ErrorSummary) -> str:
 
 
 def _panels(summary: ErrorSummary, tags: list[str]) -> list[tuple[str, Markup, str]]:
-    """Return the name, the plot and the caption of each system; all plots have the same scale."""
+    """Return the name, the plot and the caption of each system. All plots have the same scale."""
     panels = []
     for system in summary.systems if summary.points else ():
         points = [point for point in summary.points if point.system == system.system]

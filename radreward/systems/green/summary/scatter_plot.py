@@ -29,7 +29,7 @@ _MARGIN = 0.04
 
 
 def scatter_svg(points: Sequence[ErrorPoint], tags: Sequence[str], label: str) -> Markup:
-    """Return the plot of one system as SVG, with a label for screen readers; equal input gives equal output.
+    """Return the plot of one system as SVG, with a label for screen readers. Equal input gives equal output.
 
     The positions in `tags`, the tags of all categories, determine markers and colors.
     """

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 MIN_SENTENCES = 5
 MAX_POINTS = 1_000
-"""Maximum number of distinct sentences; if there are more, a random sample with a fixed seed is used."""
+"""Maximum number of distinct sentences. If there are more, a random sample with a fixed seed is used."""
 _PERPLEXITY = 30.0
 
 

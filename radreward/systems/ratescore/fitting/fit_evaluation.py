@@ -41,7 +41,7 @@ def cross_validate_affinity(
     early_stopping_split: float = 0.2,
     progress: _ProgressIterator = iter,
 ) -> CrossValidation:
-    """Hold out each fold in turn, fit to the others and evaluate on it; folds share no references.
+    """Hold out each fold in turn, fit to the other folds and evaluate on it. Folds share no references.
 
     Each fit starts from `initial` and uses a fraction of its references, `early_stopping_split`, for early stopping.
 
@@ -105,7 +105,7 @@ def rank_agreement(
 ) -> dict[str, float | None]:
     """Return rank correlations of scores and targets, and the fraction of candidate pairs in the right order.
 
-    Pairs in which a report has no entity are left out; undefined values are None. `cross_validated_tau`, the τ-b of a
+    Pairs in which a report has no entity are left out. Undefined values are None. `cross_validated_tau`, the τ-b of a
     cross-validation, is added as `cross_validated`.
     """
     defined = rated.select(rated.sums.defined)

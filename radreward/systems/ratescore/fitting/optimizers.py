@@ -41,7 +41,7 @@ class FitResult:
     """Result of a fit."""
 
     affinity: AffinityMatrix
-    """The best W and p; W is scaled to a maximum of 1, which changes no score."""
+    """The best W and p. W is scaled to a maximum of 1, which changes no score."""
     steps: tuple[_FitStep, ...]
     """Improvements, the best last."""
     evaluations: int
@@ -52,14 +52,14 @@ class FitResult:
 
 
 class AffinityOptimizer(ABC):
-    """A method to fit W and p; implement `fit`."""
+    """A method to fit W and p. Subclasses define `fit`."""
 
     @abstractmethod
     def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         """Return the best W and p.
 
         Args:
-            initial: Initial values; the penalty rule and the clamping are not fitted.
+            initial: Initial values. The penalty rule and the clamping are not fitted.
             train: Training pairs.
             validation: Pairs for early stopping, and to select the best W and p of the search.
 
@@ -83,10 +83,10 @@ class GradientOptimizer(AffinityOptimizer):
 
     Maximizes the mean of sign(q_i - q_j)·tanh((s_i - s_j) / T) over pairs with different targets q, minus
     `regularization` times the squared distance from the initial values. As T decreases, the mean approaches Kendall's
-    τ. tanh saturates in both directions, as τ does; a logistic or hinge loss would be dominated by the pairs that are
-    farthest off. T is measured in standard deviations of the initial scores because scores are in [0, 1] and their
-    scale cannot be learned. The optimizer enforces the bounds 0 <= W, p <= 1; with a sigmoid, values near 0 would have
-    no gradient.
+    τ. tanh saturates in both directions, as τ does. A logistic or hinge loss would be dominated by the pairs with the
+    largest errors. T is measured in standard deviations of the initial scores because scores are in [0, 1] and their
+    scale cannot be learned. The optimizer enforces the bounds 0 <= W, p <= 1. A sigmoid is not used, because values
+    near 0 would have no gradient.
 
     Args:
         temperature: T in standard deviations of the initial scores.
@@ -240,7 +240,7 @@ class _FitMonitor:
         self.evaluations += 1
 
     def record(self, vector: _ParameterVector, train_tau: float | None = None) -> None:
-        """Record parameters; raise StopIteration if validation has not improved for `patience` steps."""
+        """Record parameters. Raise StopIteration if validation has not improved for `patience` steps."""
         started = time.perf_counter()
         train = self.tau(vector, self.train) if train_tau is None else train_tau
         validation = None if self.validation is None else self.tau(vector, self.validation)

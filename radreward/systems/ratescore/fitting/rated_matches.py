@@ -25,7 +25,7 @@ class RatedMatches(NamedTuple):
     """(n,) int64 index of the reference."""
 
     def select(self, rows: Tensor) -> RatedMatches:
-        """Return some pairs: (k,) int64 or (n,) bool."""
+        """Return the pairs at these rows, (k,) int64, or with True in this mask, (n,) bool."""
         return RatedMatches(self.sums.select(rows), self.targets[rows], self.group[rows])
 
     def drop_undefined(self, min_references: int = 1) -> RatedMatches:
@@ -48,7 +48,10 @@ class RatedMatches(NamedTuple):
         return defined
 
     def folds(self, n_folds: int, seed: int) -> Tensor:
-        """Return the (n,) int64 fold of each pair; folds share no references and have about equally many."""
+        """Return the (n,) int64 fold of each pair.
+
+        Folds share no references and have about equal numbers of references.
+        """
         _, index = torch.unique(self.group, return_inverse=True)
         n_references = int(index.max()) + 1
         order = torch.randperm(n_references, generator=torch.Generator().manual_seed(seed))
@@ -57,7 +60,7 @@ class RatedMatches(NamedTuple):
         return fold[index]
 
     def split(self, fraction: float, seed: int) -> tuple[RatedMatches, RatedMatches]:
-        """Return two parts without common references; the second has about `fraction` of the references."""
+        """Return two parts without common references. The second has about `fraction` of the references."""
         fold = self.folds(max(2, round(1 / fraction)), seed)
         return self.select(fold != 0), self.select(fold == 0)
 
@@ -78,7 +81,7 @@ def concat_rated(batches: list[RatedMatches]) -> RatedMatches:
 def sample_ordered_pairs(targets: Tensor, max_pairs: int, seed: int) -> tuple[Tensor, Tensor]:
     """Return (k,) indices of the better and of the worse element of pairs with different (n,) targets.
 
-    If there are more than `max_pairs` pairs, a sample of this size is drawn; pairs with equal targets are dropped.
+    If there are more than `max_pairs` pairs, a sample of this size is drawn. Pairs with equal targets are dropped.
     """
     size = len(targets)
     if size * (size - 1) // 2 <= max_pairs:

@@ -37,7 +37,7 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
         allow_download: Download a model or backbone that is not on this machine from the Hub.
 
     Raises:
-        InputError: If the tagger does not exist or a file is invalid; names file and field.
+        InputError: If the tagger does not exist or a file is invalid. The message names the file and the field.
 
     >>> type(load_tagger("rules")).__name__
     'RuleTagger'

@@ -15,7 +15,7 @@ class CachingTagger(Tagger):
 
     Args:
         tagger: The tagger.
-        max_cached: Maximum number of cached sentences; the least recently used are dropped first.
+        max_cached: Maximum number of cached sentences. The least recently used are dropped first.
 
     Raises:
         ValueError: If `max_cached` is less than 1.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def limit_relative_positions(model: Any) -> None:
-    """Limit a DeBERTa-v2 model, in place, to the relative positions of its input; its results do not change.
+    """Limit a DeBERTa-v2 model, in place, to the relative positions of its input. Its results do not change.
 
     For each token, disentangled attention (He et al. 2021, section 3.1) computes products with the embeddings of all
     relative positions, 512 in the published models, but uses only those that occur: 2 L - 1 for L tokens. Sentences of

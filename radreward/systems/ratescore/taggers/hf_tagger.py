@@ -29,7 +29,7 @@ class HFTokenClassifier(EntityDecoder):
         source: Name or folder of the model, for messages.
 
     Raises:
-        InputError: If the model has no tags or an unknown tag; names the field.
+        InputError: If the model has no tags or an unknown tag. The message names the field.
     """
 
     def __init__(self, model: PreTrainedModel, source: str) -> None:
@@ -53,7 +53,7 @@ class HFTokenClassifier(EntityDecoder):
 
 
 class HFTagger(BatchTagger[HFTokenClassifier]):
-    """A tagger from a token-classification model of transformers; `source` names it in messages."""
+    """A tagger from a token-classification model of transformers. `source` is its name in messages."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source: str = "model") -> None:
         super().__init__(HFTokenClassifier(model, source), tokenizer)
@@ -100,7 +100,7 @@ def _validate_tags(labels: Mapping[Any, str] | None, source: str) -> list[str]:
 
 
 def _token_spans(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Return the entities of token tags; tokens without characters are ignored."""
+    """Return the entities of token tags. Tokens without characters are ignored."""
     tokens = [token for token, (start, end) in enumerate(chunk.offsets) if start < end]
     spans = spans_from_iob([tags[token] for token in tokens], stray_starts_entity=False)
     return [(tokens[first], tokens[stop - 1] + 1, kind) for first, stop, kind in spans]

@@ -71,7 +71,7 @@ def iob_labels(chunk: TokenizedChunk, entities: Sequence[Entity]) -> list[int]:
 
 
 def decode_iob(chunk: TokenizedChunk, tags: Sequence[str]) -> list[TokenSpan]:
-    """Return the entities of token tags; each word has the tag of its first token."""
+    """Return the entities of token tags. Each word has the tag of its first token."""
     words = chunk.word_token_spans()
     return [
         (words[first][0], words[stop - 1][1] + 1, kind)

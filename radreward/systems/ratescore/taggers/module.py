@@ -45,7 +45,7 @@ class TaggerExporter(Exporter["TaggerModule", TaggerResults]):
         """Check that the data are sentences with entities.
 
         Raises:
-            InputError: If not.
+            InputError: If the check fails.
         """
         if not isinstance(data, EntityDataModule):
             raise InputError(f"data: Expected EntityDataModule for a tagger but got {type(data).__name__}.")

@@ -1,4 +1,4 @@
-"""Taggers that are neural networks; they tag distinct sentences in batches of similar length."""
+"""Taggers that are neural networks. Distinct sentences are tagged in batches of similar length."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ _DecoderT = TypeVar("_DecoderT", bound=EntityDecoder)
 
 
 class BatchTagger(Tagger, Generic[_DecoderT]):
-    """A tagger that decodes batches of sentences; each distinct sentence is tagged once.
+    """A tagger that decodes batches of sentences. Each distinct sentence is tagged once.
 
-    A sentence with more tokens than the model has positions is split; an entity across the split becomes two entities.
+    A sentence with more tokens than the model has positions is split. An entity across the split becomes two entities.
     """
 
     def __init__(self, model: _DecoderT, tokenizer: TextTokenizer) -> None:
@@ -107,10 +107,10 @@ class NeuralTagger(BatchTagger[TaggerModel]):
     def save_pretrained(
         self, folder: str | Path, training_info: Mapping[str, Any] | None = None, half_precision: bool = False
     ) -> None:
-        """Write settings and trained weights; the backbone is stored by its name.
+        """Write settings and trained weights. The backbone is stored by its name.
 
         Args:
-            folder: Output folder; a tagger in it is replaced.
+            folder: Output folder. A tagger in this folder is replaced.
             training_info: Training metadata, stored for information only.
             half_precision: Store the weights as float16.
 

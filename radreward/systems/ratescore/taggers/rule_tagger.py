@@ -36,7 +36,7 @@ class RuleTagger(Tagger):
         return _fingerprint()
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the kind of the tagger; the rules are code of the package."""
+        """Write the kind of the tagger. The rules are code of the package."""
         with atomic_folder(folder, {CONFIG_FILE}, "a tagger") as scratch:
             write_config(scratch / CONFIG_FILE, {"kind": "rules"})
 

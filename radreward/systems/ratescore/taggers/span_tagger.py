@@ -70,7 +70,10 @@ class SpanTagger(TaggerModel):
         return F.cross_entropy(logits, torch.tensor(labels, device=device), reduction="sum") / len(chunks)
 
     def decode(self, batch: TokenBatch, chunks: Sequence[TokenizedChunk]) -> list[list[TokenSpan]]:
-        """Return the spans that are classified as entities; of overlapping spans, the most likely."""
+        """Return the spans that are classified as entities.
+
+        Of overlapping spans, only the most likely one is returned.
+        """
         spans = _candidate_spans(chunks)
         entities: list[list[TokenSpan]] = [[] for _ in chunks]
         if not spans:

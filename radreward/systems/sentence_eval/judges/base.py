@@ -32,7 +32,7 @@ def check_pair_counts(references: Sequence[Sequence[str]], candidates: Sequence[
     """Check that there is one candidate per reference.
 
     Raises:
-        ValueError: If not.
+        ValueError: If the check fails.
     """
     if len(references) != len(candidates):
         raise ValueError(f"Expected one candidate per reference but got {len(references)} and {len(candidates)}.")

@@ -18,8 +18,8 @@ class ChatJudge(SentenceJudge):
     Args:
         model: The chat model.
         prompt: The prompt; defaults to the detailed instruction with five examples and an explanation.
-        repetitions: Number of requests per report pair; they differ in their seeds.
-        temperature: Sampling temperature; must be positive if `repetitions` exceeds 1.
+        repetitions: Number of requests per report pair. Each request has another seed.
+        temperature: Sampling temperature. It must be positive if `repetitions` exceeds 1.
         max_tokens: Maximum number of tokens of an answer, which repeats every sentence of both reports.
 
     Raises:

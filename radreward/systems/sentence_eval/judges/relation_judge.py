@@ -24,7 +24,7 @@ EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
 """Maximum number of report pairs whose sentences are encoded together."""
 _SENTENCE_PAIRS_PER_BATCH = 100_000
-"""Maximum number of sentence pairs that are compared at once; ordinary batches have a few thousand."""
+"""Maximum number of sentence pairs that are compared at once. Ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
 """Maximum number of sentences of a report: all pairs are compared, so time and memory grow quadratically."""
 _TO_SCORE_ORDER = [RELATION_SCORES.index(score) for score in SCORE_ORDER]
@@ -36,8 +36,8 @@ class RelationJudge(SentenceJudge):
 
     For two sentences, a trained model predicts the probabilities that they are equal, partially equal, contradictory or
     unrelated. `combine_pair_probabilities` combines the probabilities of a sentence with all sentences of the other
-    report; the score of the sentence is the most probable one. The overall score is 5 · max(0, m), where m is the mean
-    of the two reports' mean sentence scores.
+    report. The score of the sentence is the most probable score. The overall score is 5 · max(0, m), where m is the
+    mean of the two reports' mean sentence scores.
 
     Each distinct sentence is encoded once, and each distinct pair is compared once. Sentences are encoded separately,
     so an instruction in one sentence cannot change the scores of others.
@@ -64,7 +64,7 @@ class RelationJudge(SentenceJudge):
         return cls(load_relation_artifact(folder, device, allow_download))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write settings and trained weights; the backbone is stored by its name."""
+        """Write settings and trained weights. The backbone is stored by its name."""
         save_relation_artifact(self.artifact, folder)
 
     def fingerprint(self) -> str:
@@ -74,7 +74,10 @@ class RelationJudge(SentenceJudge):
     def judge(
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
-        """Return the judgement of each pair, see `SentenceJudge.judge`; it has no scores if a report is too long."""
+        """Return the judgement of each pair, see `SentenceJudge.judge`.
+
+        If a report is too long, there are no scores.
+        """
         check_pair_counts(references, candidates)
         pairs = list(zip(references, candidates, strict=True))
         judged = iter(
@@ -154,11 +157,11 @@ def _ordered_pair(first: int, second: int) -> tuple[int, int]:
 
 
 def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
-    """Return the score probabilities of m sentences, given those of each with n sentences of the other report.
+    """Return the score probabilities of m sentences, from the probabilities of their pairs with n sentences of the other.
 
     The probability of "equal" is the highest one of all pairs. If the sentence is not equal, the probability of
     "contradicted" is the highest one of all pairs, given that the pair is not equal; "partial" follows in the same way,
-    and "unmatched" has the remaining probability. For n = 1, the probabilities are those of the pair.
+    and "unmatched" has the remaining probability. For n = 1, these are the probabilities of the pair.
 
     Args:
         pair_probabilities: (m, n, 4) in the order of `SCORE_ORDER`, n >= 1.
@@ -183,7 +186,7 @@ def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
 
 
 def _sentence_scores(pair_probabilities: Tensor) -> tuple[SentenceScore, ...]:
-    """Return the scores of m sentences; counterparts are those whose most likely relation is not "unmatched"."""
+    """Return the scores of m sentences. A counterpart is a sentence whose most likely relation is not "unmatched"."""
     probabilities = combine_pair_probabilities(pair_probabilities)
     closest = pair_probabilities[..., _UNMATCHED].argmin(1, keepdim=True)
     related = (pair_probabilities.argmax(2) != _UNMATCHED).scatter(1, closest, True)  # at least one counterpart

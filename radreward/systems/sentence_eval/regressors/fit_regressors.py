@@ -115,7 +115,7 @@ def read_param_grids(path: Path) -> ParamGrids:
     """Return the parameters to choose from, by regressor, from a YAML file like `param_grids.yaml`.
 
     Raises:
-        InputError: If the file cannot be read, or names an unknown regressor or parameter; names the entry.
+        InputError: If the file cannot be read, or names an unknown regressor or parameter. The message names the entry.
     """
     content = read_yaml(path)
     if not isinstance(content, dict) or not content:

@@ -39,7 +39,7 @@ def _predict_rbf(arrays: Mapping[str, Array], x: Array) -> Array:
 
 
 def _predict_knn(arrays: Mapping[str, Array], x: Array) -> Array:
-    """Return the mean target of the k nearest points; of points at the same distance, the first."""
+    """Return the mean target of the k nearest points. Of points at the same distance, the first ones are used."""
     squares = ((x[:, None] - arrays["points"]) ** 2).sum(2)
     nearest = np.argsort(squares, axis=1, kind="stable")[:, : arrays["k"].item()]
     return np.asarray(arrays["targets"][nearest].mean(1))
