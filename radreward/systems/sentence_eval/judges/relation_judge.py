@@ -157,7 +157,7 @@ def _ordered_pair(first: int, second: int) -> tuple[int, int]:
 
 
 def combine_pair_probabilities(pair_probabilities: Tensor) -> Tensor:
-    """Return the score probabilities of m sentences, from the probabilities of their pairs with n sentences of the other.
+    """Return score probabilities of m sentences, from the probabilities of their pairs with n sentences of the other.
 
     The probability of "equal" is the highest one of all pairs. If the sentence is not equal, the probability of
     "contradicted" is the highest one of all pairs, given that the pair is not equal; "partial" follows in the same way,
