@@ -8,7 +8,7 @@ from torch import Tensor
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack, to_rows
-from radreward.models import Backbone, EvidenceRewardModel, PooledRewardModel, RewardModel, attention
+from radreward.models import Backbone, EvidenceRewardModel, PooledRewardModel, RewardModel, transformers_attention
 from radreward.models import reward_model as module
 from radreward.models.node_attention import NodeLayout
 from radreward.models.pooling import POOLINGS
@@ -84,7 +84,9 @@ def test_unmasked_packing_changes_later_candidates(monkeypatch: pytest.MonkeyPat
 
     def unmasked(encoder: Any, packed: PackedBatch) -> dict[str, Any]:
         keys = ("input_ids", "position_ids", "use_cache")
-        inputs = {key: value for key, value in attention.packed_inputs(encoder, packed).items() if key in keys}
+        inputs = {
+            key: value for key, value in transformers_attention.packed_inputs(encoder, packed).items() if key in keys
+        }
         return inputs | {"node_layout": NodeLayout([len(packed.input_ids)], [-1], causal=True)}
 
     monkeypatch.setattr(module, "packed_inputs", unmasked)
