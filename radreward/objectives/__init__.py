@@ -1,6 +1,17 @@
 """Training objectives: losses on rewards and on rollouts, criterion weightings and reward functions."""
 
-from radreward.objectives.advantage_scaling import AdvantageScaling, MajorityGuidedScaling, NoScaling
+from radreward.objectives.advantage_estimators import (
+    AdvantageEstimator,
+    CenteredAdvantage,
+    MedianAdvantage,
+    StandardizedAdvantage,
+)
+from radreward.objectives.advantage_scaling import (
+    AdvantageScaling,
+    DifficultyScaling,
+    MajorityGuidedScaling,
+    NoScaling,
+)
 from radreward.objectives.base import CriterionAndTotalObjective, Objective, PairObjective
 from radreward.objectives.bradley_terry import BradleyTerry
 from radreward.objectives.count_regression import CountRegression
@@ -17,24 +28,32 @@ from radreward.objectives.reward_functions import (
     RewardFunction,
 )
 from radreward.objectives.sum_objective import SumObjective
+from radreward.objectives.token_averages import AllTokenAverage, CompletionAverage, FixedLengthAverage, TokenAverage
 from radreward.objectives.weighting import CriterionWeighting, DynamicWeighting, FixedWeighting, UniformWeighting
 
 __all__ = [
     "GRPO",
+    "AdvantageEstimator",
     "AdvantageScaling",
+    "AllTokenAverage",
     "BinaryAccuracy",
     "BradleyTerry",
+    "CenteredAdvantage",
+    "CompletionAverage",
     "CountRegression",
     "CriterionAndTotalObjective",
     "CriterionWeighting",
+    "DifficultyScaling",
     "DynamicWeighting",
     "FindingRegression",
+    "FixedLengthAverage",
     "FixedWeighting",
     "FormatReward",
     "GaussianAccuracy",
     "LocatedErrors",
     "MajorityGuidedScaling",
     "MarginRewardEnforcement",
+    "MedianAdvantage",
     "NoScaling",
     "Objective",
     "PairObjective",
@@ -44,6 +63,8 @@ __all__ = [
     "RewardFunction",
     "RolloutObjective",
     "Rollouts",
+    "StandardizedAdvantage",
     "SumObjective",
+    "TokenAverage",
     "UniformWeighting",
 ]

@@ -9,7 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from radreward.objectives.functional.advantages import majority_mask, mgas_scale
+from radreward.objectives.functional.accuracy_rewards import round_half_up
+from radreward.objectives.functional.advantages import difficulty_weight, majority_mask, mgas_scale
 from radreward.types import ParsedCompletions
 
 
@@ -86,3 +87,45 @@ class MajorityGuidedScaling(AdvantageScaling):
         psi = torch.where(correct, gamma, 1 - gamma)
         as_published = self.variant == "as_published"
         return mgas_scale(psi, self.beta, self.c, self.min_scale, self.max_scale, as_published)
+
+
+class DifficultyScaling(AdvantageScaling):
+    """Difficulty-aware scaling (GRPO-LEAD, Zhang and Zuo 2025, arXiv 2504.09696).
+
+    A completion is correct if all its counts, rounded, equal the target. ρ is the share of correct completions of the
+    prompt. The factor is w(ρ) for a correct completion and w(1 - ρ) for an incorrect one, see `difficulty_weight`:
+    correct answers to hard prompts and errors on easy prompts are scaled up. The paper chooses by the sign of the
+    advantage, which is the same for a binary reward.
+
+    Args:
+        min_weight: Lowest factor (A).
+        max_weight: Highest factor (B).
+        midpoint: ρ at which the factor is halfway (ρ0).
+        steepness: Steepness (k).
+
+    Raises:
+        ValueError: If a value is out of range.
+    """
+
+    def __init__(
+        self, min_weight: float = 0.4, max_weight: float = 1.5, midpoint: float = 0.75, steepness: float = 10.0
+    ) -> None:
+        super().__init__()
+        if not (0 <= min_weight <= max_weight and math.isfinite(max_weight)):
+            raise ValueError(f"Expected 0 <= `min_weight` <= `max_weight` but got {min_weight} and {max_weight}.")
+        if not 0 <= midpoint <= 1:
+            raise ValueError(f"Expected `midpoint` to be in [0, 1] but got {midpoint}.")
+        if not (math.isfinite(steepness) and steepness >= 0):
+            raise ValueError(f"Expected `steepness` to be finite and >= 0 but got {steepness}.")
+        self.min_weight = min_weight
+        self.max_weight = max_weight
+        self.midpoint = midpoint
+        self.steepness = steepness
+
+    def forward(self, completions: ParsedCompletions, accuracy: Tensor) -> Tensor:
+        """Return (B, G) factors between `min_weight` and `max_weight`."""
+        target = round_half_up(completions.target).unsqueeze(1)
+        correct = (round_half_up(completions.error_counts) == target).all(-1)  # NaN equals nothing
+        share = correct.to(accuracy.dtype).mean(1, keepdim=True)
+        rate = torch.where(correct, share, 1 - share)
+        return difficulty_weight(rate, self.min_weight, self.max_weight, self.midpoint, self.steepness)

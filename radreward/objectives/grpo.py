@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from radreward.distributed import mean_over_ranks, raise_on_all_ranks
+from radreward.distributed import raise_on_all_ranks
 from radreward.errors import InputError
+from radreward.objectives.advantage_estimators import AdvantageEstimator, StandardizedAdvantage
 from radreward.objectives.advantage_scaling import AdvantageScaling, NoScaling
 from radreward.objectives.functional import policy
 from radreward.objectives.functional.accuracy_rewards import round_half_up
-from radreward.objectives.functional.advantages import group_advantages
 from radreward.objectives.reward_functions import FormatReward, GaussianAccuracy, ReasoningReward, RewardFunction
+from radreward.objectives.token_averages import CompletionAverage, TokenAverage, token_means
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import AdvantageEstimate, ObjectiveOutput, ParsedCompletions
 
@@ -72,20 +73,24 @@ class RolloutObjective(nn.Module, ABC):
 class GRPO(RolloutObjective):
     """Group relative policy optimization (Shao et al. 2024) with the rewards of RadReason (section 3).
 
-    The reward of a completion is w_a · (weighted mean accuracy over criteria) + Σ_k w_k r_k. Its advantage is the
-    reward's deviation from the group mean in standard deviations, times the factor of `scaling`. Its loss is the mean
-    over tokens of -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) + β · KL.
+    The reward of a completion is w_a · (weighted mean accuracy over criteria) + Σ_k w_k r_k. Its advantage A is that of
+    `estimator`, times the factor of `scaling`. A token's loss is -min(ρ A, clamp(ρ, 1 - ε, 1 + ε⁺) A) + β · KL, and
+    `average` averages over tokens. The defaults of `estimator` and `average` are those of GRPO. Dr. GRPO has
+    `CenteredAdvantage`, `FixedLengthAverage` and β = 0; DAPO has `AllTokenAverage`, ε⁺ = 0.28 and β = 0.
 
     Args:
         accuracy_reward: Reward per criterion, also passed to `scaling`; defaults to `GaussianAccuracy` with σ = 0.5.
         rewards: Further rewards; defaults to `FormatReward` and `ReasoningReward`.
         weighting: Weights of the criteria in the accuracy; `DynamicWeighting` for sub-score dynamic weighting (SDW).
         scaling: Scaling of advantages; `MajorityGuidedScaling` for majority-guided advantage scaling (MGAS).
+        estimator: Advantages from rewards; defaults to `StandardizedAdvantage`.
+        average: Average of the token losses; defaults to `CompletionAverage`.
         clip_epsilon: Clipping range of the probability ratio (ε).
+        clip_epsilon_high: Clipping range above 1 (ε⁺); defaults to ε.
         kl_coef: Weight of the KL divergence from the reference policy (β); 0 skips that policy.
 
     Raises:
-        ValueError: If `clip_epsilon` or `kl_coef` is out of range, or all rewards have weight 0.
+        ValueError: If a clipping range or `kl_coef` is out of range, or all rewards have weight 0.
     """
 
     def __init__(
@@ -94,21 +99,29 @@ class GRPO(RolloutObjective):
         rewards: Sequence[RewardFunction] | None = None,
         weighting: CriterionWeighting | None = None,
         scaling: AdvantageScaling | None = None,
+        estimator: AdvantageEstimator | None = None,
+        average: TokenAverage | None = None,
         clip_epsilon: float = 0.2,
+        clip_epsilon_high: float | None = None,
         kl_coef: float = 0.04,
     ) -> None:
         super().__init__()
         if not 0 < clip_epsilon < 1:
             raise ValueError(f"Expected `clip_epsilon` to be in (0, 1) but got {clip_epsilon}.")
+        if clip_epsilon_high is not None and not (math.isfinite(clip_epsilon_high) and clip_epsilon_high > 0):
+            raise ValueError(f"Expected `clip_epsilon_high` to be finite and > 0 but got {clip_epsilon_high}.")
         if not (math.isfinite(kl_coef) and kl_coef >= 0):
             raise ValueError(f"Expected `kl_coef` to be finite and >= 0 but got {kl_coef}.")
         self.accuracy_reward = GaussianAccuracy() if accuracy_reward is None else accuracy_reward
         self.rewards = nn.ModuleList([FormatReward(), ReasoningReward()] if rewards is None else rewards)
         self.weighting = UniformWeighting() if weighting is None else weighting
         self.scaling = NoScaling() if scaling is None else scaling
+        self.estimator = StandardizedAdvantage() if estimator is None else estimator
+        self.average = CompletionAverage() if average is None else average
         if not any(function.weight for function in self._named_rewards().values()):
             raise ValueError("Expected a reward with a weight above 0 but all weights are 0.")
         self.clip_epsilon = clip_epsilon
+        self.clip_epsilon_high = clip_epsilon if clip_epsilon_high is None else clip_epsilon_high
         self.kl_coef = kl_coef
 
     @property
@@ -152,31 +165,30 @@ class GRPO(RolloutObjective):
     def advantages(self, rewards: Tensor) -> Tensor:
         """Return (B, G) advantages of (B, G) rewards; a completion without a reward (NaN) is left out of its group."""
         if not rewards.isnan().any():
-            return group_advantages(rewards)
+            return cast("Tensor", self.estimator(rewards))
         advantages = torch.zeros_like(rewards)
         for group, row in enumerate(rewards):
             rewarded = ~row.isnan()
             if rewarded.sum() > 1:
-                advantages[group, rewarded] = group_advantages(row[rewarded].unsqueeze(0))[0]
+                advantages[group, rewarded] = self.estimator(row[rewarded].unsqueeze(0))[0]
         return advantages
 
     def forward(self, rollouts: Rollouts) -> ObjectiveOutput:
-        """Return the mean over completions of their mean token loss, 0 for a completion without tokens."""
+        """Return the average of the token losses over the completions of all ranks."""
         ratio = (rollouts.logps - rollouts.old_logps).exp()
         advantages = rollouts.advantages.to(ratio.dtype).unsqueeze(-1)  # (B, G, 1)
-        losses = policy.clipped_surrogate(ratio, advantages, self.clip_epsilon)
-        above = (ratio > 1 + self.clip_epsilon) & (advantages > 0)
+        losses = policy.clipped_surrogate(ratio, advantages, self.clip_epsilon, self.clip_epsilon_high)
+        above = (ratio > 1 + self.clip_epsilon_high) & (advantages > 0)
         below = (ratio < 1 - self.clip_epsilon) & (advantages < 0)
         clipped = (above | below).to(ratio.dtype)  # tokens without gradient
-        logs = {"clipped": _token_mean(clipped, rollouts.mask).mean().detach()}
+        logs = {"clipped": token_means(clipped, rollouts.mask).mean().detach()}
         if self.kl_coef:
             if rollouts.ref_logps is None:
                 raise ValueError("Expected `ref_logps`, which the KL divergence needs, but got None.")
             divergence = policy.k3_kl(rollouts.logps, rollouts.ref_logps)
             losses = losses + self.kl_coef * divergence
-            logs["kl"] = _token_mean(divergence, rollouts.mask).mean().detach()
-        losses = _token_mean(losses, rollouts.mask)
-        return ObjectiveOutput(mean_over_ranks(losses.mean(), losses.numel()), logs)
+            logs["kl"] = token_means(divergence, rollouts.mask).mean().detach()
+        return ObjectiveOutput(self.average(losses, rollouts.mask), logs)
 
     def _named_rewards(self) -> dict[str, RewardFunction]:
         """Return all reward functions by name in the logs; the second of a class is named Class_2."""
@@ -224,11 +236,6 @@ def _error_presence(completions: ParsedCompletions) -> tuple[Tensor, Tensor]:
     predicted = round_half_up(completions.error_counts) > 0
     actual = (round_half_up(completions.target) > 0).unsqueeze(1).expand_as(predicted)
     return predicted.flatten(0, 1), actual.flatten(0, 1)
-
-
-def _token_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Return (B, G) means over the tokens of a completion; 0 for a completion without tokens."""
-    return values.masked_fill(~mask, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)
 
 
 def _group_std(rewards: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "experiments" / "radreason"
 LOADED = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
 RUNS = [name for name, values in LOADED.items() if "GRPOModule" in str(values.get("model"))]
-STUDIES = {"grpo_components": 5, "longer": 2, "more_answers": 2, "settings": 10, "hyperparameters": 1}
+STUDIES = {"grpo_components": 5, "longer": 2, "more_answers": 2, "settings": 10, "hyperparameters": 1, "advantages": 5}
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,37 @@ from torch import Tensor
 from radreward.objectives.functional.accuracy_rewards import round_half_up
 
 
-def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
-    """Return (r - mean r) / (std r + ε) within each group (GRPO, Shao et al. 2024, section 4.1.2).
+def centered_rewards(rewards: Tensor, baseline: Tensor) -> Tensor:
+    """Return r - b; a group of equal rewards gets exactly 0, so that rounding gives it no gradient.
+
+    Args:
+        rewards: (B, G) with G >= 2.
+        baseline: b, (B, 1).
+
+    Raises:
+        ValueError: If G < 2: a single completion cannot be compared.
+
+    >>> centered_rewards(torch.tensor([[0.0, 1.0, 5.0]]), torch.tensor([[2.0]]))
+    tensor([[-2., -1.,  3.]])
+    """
+    if rewards.ndim != 2 or rewards.shape[1] < 2:
+        raise ValueError(f"Expected rewards (B, G) with G >= 2 but got {tuple(rewards.shape)}.")
+    equal = (rewards == rewards[:, :1]).all(1, keepdim=True)
+    return (rewards - baseline).masked_fill(equal, 0.0)
+
+
+def group_advantages(rewards: Tensor, epsilon: float = 1e-4, baseline: Tensor | None = None) -> Tensor:
+    """Return (r - b) / (std r + ε) within each group (GRPO, Shao et al. 2024, section 4.1.2).
 
     std is the sample standard deviation (G - 1). A group of equal rewards gets exactly 0: it carries no gradient.
 
     Args:
         rewards: (B, G) with G >= 2.
         epsilon: ε, limits the advantages in groups of nearly equal rewards.
+        baseline: b, (B, 1); defaults to the mean of each group.
 
     Returns:
-        (B, G), of mean 0 in each group.
+        (B, G); with the default baseline, of mean 0 in each group.
 
     Raises:
         ValueError: If G < 2: a single completion cannot be compared.
@@ -27,11 +47,8 @@ def group_advantages(rewards: Tensor, epsilon: float = 1e-4) -> Tensor:
     tensor([[-0.9999,  0.0000,  0.9999],
             [ 0.0000,  0.0000,  0.0000]])
     """
-    if rewards.ndim != 2 or rewards.shape[1] < 2:
-        raise ValueError(f"Expected rewards (B, G) with G >= 2 but got {tuple(rewards.shape)}.")
-    centered = rewards - rewards.mean(1, keepdim=True)
-    equal = (rewards == rewards[:, :1]).all(1, keepdim=True)
-    return (centered / (rewards.std(1, keepdim=True) + epsilon)).masked_fill(equal, 0.0)
+    centered = centered_rewards(rewards, rewards.mean(-1, keepdim=True) if baseline is None else baseline)
+    return centered / (rewards.std(1, keepdim=True) + epsilon)
 
 
 def majority_mask(values: Tensor) -> Tensor:
@@ -90,3 +107,21 @@ def mgas_scale(
     """
     fraction = (1 + psi - c).pow(-beta) if as_published else (-beta * (psi - c)).sigmoid()
     return (min_scale + (max_scale - min_scale) * fraction).clamp(min_scale, max_scale)
+
+
+def difficulty_weight(
+    accuracy: Tensor, min_weight: float = 0.4, max_weight: float = 1.5, midpoint: float = 0.75, steepness: float = 10.0
+) -> Tensor:
+    """Return w(ρ) = A + (B - A) / (1 + exp(k (ρ - ρ0))) (GRPO-LEAD, Zhang and Zuo 2025), which falls with ρ.
+
+    Args:
+        accuracy: ρ in [0, 1].
+        min_weight: A, limit for easy prompts.
+        max_weight: B, limit for hard prompts.
+        midpoint: ρ0.
+        steepness: k.
+
+    >>> difficulty_weight(torch.tensor([0.0, 0.75, 1.0]))
+    tensor([1.4994, 0.9500, 0.4834])
+    """
+    return min_weight + (max_weight - min_weight) * (-steepness * (accuracy - midpoint)).sigmoid()

@@ -6,18 +6,22 @@ import torch
 from torch import Tensor
 
 
-def clipped_surrogate(ratio: Tensor, advantages: Tensor, clip_epsilon: float) -> Tensor:
-    """Return the token losses -min(ρ A, clamp(ρ, 1 - ε, 1 + ε) A) (PPO, Schulman et al. 2017, Eq. 7).
+def clipped_surrogate(
+    ratio: Tensor, advantages: Tensor, clip_epsilon: float, clip_epsilon_high: float | None = None
+) -> Tensor:
+    """Return the token losses -min(ρ A, clamp(ρ, 1 - ε, 1 + ε⁺) A) (PPO, Schulman et al. 2017, Eq. 7).
 
     Args:
         ratio: Probability of the token under the current policy over that under the sampling policy (ρ).
         advantages: A, broadcastable to `ratio`.
         clip_epsilon: ε.
+        clip_epsilon_high: ε⁺ (DAPO, Yu et al. 2025, Eq. 10); defaults to ε.
 
     >>> clipped_surrogate(torch.tensor([1.0, 1.5, 1.5]), torch.tensor([1.0, 1.0, -1.0]), 0.2)
     tensor([-1.0000, -1.2000,  1.5000])
     """
-    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip_epsilon, 1 + clip_epsilon) * advantages)
+    high = clip_epsilon if clip_epsilon_high is None else clip_epsilon_high
+    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip_epsilon, 1 + high) * advantages)
 
 
 def k3_kl(logps: Tensor, ref_logps: Tensor) -> Tensor:
