@@ -19,7 +19,14 @@ from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs
 from radreward.serving.limits import ServiceLimits, check_num_pairs
-from radreward.serving.messages import ErrorAnswer, HealthAnswer, MetricDescription, ScoreAnswer, ScoreRequest
+from radreward.serving.messages import (
+    CriteriaDescription,
+    ErrorAnswer,
+    HealthAnswer,
+    MetricDescription,
+    ScoreAnswer,
+    ScoreRequest,
+)
 from radreward.serving.page import service_page
 from radreward.serving.request_guard import RequestGuard
 from radreward.serving.scoring import ScorerFailedError, score_request
@@ -149,10 +156,14 @@ def _describe_metrics(scorers: Mapping[str, Scorer]) -> list[MetricDescription]:
                 summary=named.summary if named else "",
                 total_range=(low, high),
                 has_quality=scorer.has_quality,
-                criteria=list(scorer.criteria.tags if scorer.criteria else ()),
+                criteria=_describe_criteria(scorer),
             )
         )
     return descriptions
+
+
+def _describe_criteria(scorer: Scorer) -> CriteriaDescription | None:
+    return CriteriaDescription.model_validate(scorer.criteria.to_dict()) if scorer.criteria else None
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

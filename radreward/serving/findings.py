@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from radreward.scorers.explanation import Explanation
-from radreward.systems.er2score.statements import StatementEvidence
+from radreward.systems.er2score.statements import StatementEvidence, contradicts
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
 from radreward.systems.ratescore.scorer import EntityMatch
 from radreward.systems.sentence_eval.scorer import JudgedSentence
@@ -30,8 +30,10 @@ class MarkedFinding:
     start: int | None = None
     """Offset of the first character in the normalized report; None if the evidence has no position."""
     end: int | None = None
-    note: str = ""
-    """Counterpart in the other report, or the criterion of the error."""
+    counterpart: str = ""
+    """What the other report states on this finding; empty if nothing."""
+    criterion: str = ""
+    """Criteria of the errors in it, by their names; empty for evidence without criteria."""
 
 
 def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
@@ -67,15 +69,48 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
 
 
 def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[MarkedFinding]:
-    """Yield the statements in which an error is likely, and the other statements that are each other's counterpart."""
-    counterparts = {(entry.side, entry.text): entry.counterpart for entry in statements}
+    """Yield the statements with a likely error, and the pairs of counterparts of which neither has one.
+
+    The counterpart of a statement that differs, or that contradicts it, gets the same kind.
+    """
+    by_text = {(entry.side, entry.text): entry for entry in statements}
     for entry in statements:
-        tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
-        if value >= _LIKELY:
-            kind = _error_kind(tag)
-            yield MarkedFinding(entry.side, kind, entry.text, entry.start, entry.end, tag.replace("_", " "))
-        elif counterparts.get((entry.side.other, entry.counterpart)) == entry.text:
-            yield MarkedFinding(entry.side, "matched", entry.text, entry.start, entry.end, entry.counterpart)
+        other = by_text.get((entry.side.other, entry.counterpart))
+        partner = other if other and other.counterpart == entry.text else None
+        kind = _statement_kind(entry, partner)
+        if kind is None:
+            continue
+        both = kind not in _UNMATCHED.values()
+        criterion = _likely_criteria(entry) or (_likely_criteria(partner) if partner else "")
+        yield MarkedFinding(
+            entry.side, kind, entry.text, entry.start, entry.end, entry.counterpart if both else "", criterion
+        )
+
+
+def _statement_kind(entry: StatementEvidence, partner: StatementEvidence | None) -> FindingKind | None:
+    """Return the kind of a statement; None if no error is likely in it and its match is unknown.
+
+    Args:
+        entry: The statement.
+        partner: The statement of the other report, if each is the counterpart of the other.
+    """
+    own = _likely_kind(entry)
+    others = _likely_kind(partner) if partner else None
+    if own == "differs" or (own is None and others == "differs"):
+        return "differs"
+    if own or others:
+        return "contradicted" if partner and contradicts(entry.text, partner.text) else own
+    return "matched" if partner else None
+
+
+def _likely_kind(entry: StatementEvidence) -> FindingKind | None:
+    """Return the kind of the most likely error in a statement, or None if none is likely."""
+    tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
+    return _error_kind(tag) if value >= _LIKELY else None
+
+
+def _likely_criteria(entry: StatementEvidence) -> str:
+    return ", ".join(_title(tag) for tag, value in entry.errors.items() if value >= _LIKELY)
 
 
 def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
@@ -95,8 +130,8 @@ def _from_entities(matches: Iterable[EntityMatch]) -> Iterator[MarkedFinding]:
         if entity.type != "Anatomy":
             agreement = (match.cosine - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)
             kind = _kind(side, agreement)
-            note = "" if kind == _UNMATCHED[side] else match.match.name
-            yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, note)
+            counterpart = "" if kind == _UNMATCHED[side] else match.match.name
+            yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, counterpart)
 
 
 def _kind(side: Side, agreement: float) -> FindingKind:
@@ -113,7 +148,7 @@ def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> 
         for label, value in own.items():
             kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
             kind = kind if label in other else _UNMATCHED[side]
-            yield MarkedFinding(side, kind, f"{label.replace('_', ' ')}: {value}", note=other.get(label, ""))
+            yield MarkedFinding(side, kind, f"{_title(label)}: {value}", counterpart=other.get(label, ""))
 
 
 def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
@@ -123,7 +158,7 @@ def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
         kind = _error_kind(tag)
         for text in descriptions:
             side = Side.REFERENCE if kind == "missed" else Side.CANDIDATE
-            yield MarkedFinding(side, kind, text, note=tag.replace("_", " "))
+            yield MarkedFinding(side, kind, text, criterion=_title(tag))
 
 
 def _error_kind(tag: str) -> FindingKind:
@@ -131,6 +166,10 @@ def _error_kind(tag: str) -> FindingKind:
     if "missing" in tag or "omission" in tag:
         return "missed"
     return "invented" if "false" in tag else "differs"
+
+
+def _title(tag: str) -> str:
+    return tag.replace("_", " ")
 
 
 def _joined(part: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from radreward.criteria.criteria import CriterionKind
 from radreward.serving.findings import MarkedFinding
 from radreward.text.patient_context import MAX_AGE, PatientContext, parse_context
 from radreward.types import Side
@@ -71,6 +72,23 @@ class ScoreAnswer(BaseModel):
     pairs: list[PairAnswer]
 
 
+class CriterionDescription(BaseModel):
+    """A kind of error, or a score given by raters."""
+
+    name: str
+    description: str
+    kind: CriterionKind
+    weight: float = Field(description="Total lost per error, or gained per rating point.")
+
+
+class CriteriaDescription(BaseModel):
+    """Criteria of a metric, in the order of `error_counts`."""
+
+    name: str
+    max_total: float = Field(description="Total of a report without errors.")
+    criteria: list[CriterionDescription]
+
+
 class MetricDescription(BaseModel):
     """A metric of this service."""
 
@@ -79,7 +97,7 @@ class MetricDescription(BaseModel):
     summary: str
     total_range: tuple[float | None, float | None] = Field(description="Of `total`; null if unbounded.")
     has_quality: bool
-    criteria: list[str] = Field(description="Criteria of `error_counts`.")
+    criteria: CriteriaDescription | None = Field(description="Criteria of `error_counts`; null if it counts no errors.")
 
 
 class HealthAnswer(BaseModel):

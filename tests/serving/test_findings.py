@@ -1,6 +1,8 @@
 """Findings from the evidence of every scorer that has one."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from radreward import load
 from radreward.scorers.explanation import Explanation
@@ -51,9 +53,9 @@ def test_explanation_lists_matches_and_errors() -> None:
     )
     assert read_findings(explanation, {}) == [
         MarkedFinding(Side.REFERENCE, "matched", "Effusion."),
-        MarkedFinding(Side.CANDIDATE, "invented", "Nodule.", note="false prediction"),
-        MarkedFinding(Side.REFERENCE, "missed", "Fracture.", note="omission"),
-        MarkedFinding(Side.CANDIDATE, "differs", "Side.", note="incorrect location"),
+        MarkedFinding(Side.CANDIDATE, "invented", "Nodule.", criterion="false prediction"),
+        MarkedFinding(Side.REFERENCE, "missed", "Fracture.", criterion="omission"),
+        MarkedFinding(Side.CANDIDATE, "differs", "Side.", criterion="incorrect location"),
     ]
 
 
@@ -79,4 +81,38 @@ def test_statements_with_likely_errors_and_matches_are_marked() -> None:
         ("reference", "matched", "No nodule.", 0, 10),
         ("reference", "missed", "Effusion.", 11, 20),
     ]
-    assert found[0].note == "significant false prediction"
+    assert [entry.criterion for entry in found] == ["significant false prediction", "", "", "significant omission"]
+
+
+def test_contradicted_statement_is_not_matched() -> None:
+    reference, candidate = "No pneumothorax.", "Right pneumothorax."
+    scores = load("er2score").score([reference], [candidate])
+    assert scores.evidence
+    found = read_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    criterion = "significant false prediction"
+    assert found == [
+        MarkedFinding(Side.CANDIDATE, "contradicted", candidate, 0, 19, reference, criterion),
+        MarkedFinding(Side.REFERENCE, "contradicted", reference, 0, 16, candidate, criterion),
+    ]
+
+
+_STATEMENTS = st.sampled_from(["No edema.", "Edema.", "Small effusion.", "Large effusion.", "No effusion.", "Nodule."])
+_ERRORS = st.dictionaries(
+    st.sampled_from(["significant_false_prediction", "significant_omission", "insignificant_incorrect_severity"]),
+    st.floats(0.05, 2.0),
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(Side), _STATEMENTS, _ERRORS, _STATEMENTS), unique_by=lambda row: row[:2]))
+def test_match_has_an_error_on_neither_side(rows: list[tuple[Side, str, dict[str, float], str]]) -> None:
+    evidence = tuple(StatementEvidence(side, text, 0, 1, errors, other) for side, text, errors, other in rows)
+    errors = {(entry.side, entry.text): max(entry.errors.values(), default=0.0) for entry in evidence}
+    for finding in read_findings(evidence, {}):
+        if finding.kind in ("missed", "invented"):
+            assert errors[finding.side, finding.text] >= 0.5
+            assert finding.counterpart == ""
+            continue
+        both = [errors[finding.side, finding.text], errors.get((finding.side.other, finding.counterpart), 0.0)]
+        assert (max(both) < 0.5) == (finding.kind == "matched")
+        assert finding.counterpart
+        assert bool(finding.criterion) == (finding.kind != "matched")

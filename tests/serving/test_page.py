@@ -56,6 +56,28 @@ def test_page_marks_findings_in_both_reports(opened: Chrome, service: Service) -
     assert texts(opened, ".scores .total")[:2] == [f"{total:.2f}".replace("-", "−") for total in totals]
 
 
+def test_page_explains_a_contradiction_and_the_total(opened: Chrome, service: Service) -> None:
+    pair = {"reference": "No pneumothorax. Small effusion.", "candidate": "Right pneumothorax. Large effusion."}
+    compare(opened, *pair.values())
+    choose(opened, "Marked by", "ER²Score")
+    assert texts(opened, ".findings tbody tr") == [
+        "Contradicted\tNo pneumothorax.\tRight pneumothorax.\tsignificant false prediction",
+        "Differs\tSmall effusion.\tLarge effusion.\tsignificant incorrect severity",
+    ]
+    assert [kind for side in (1, 2) for kind, _ in marked(opened, side)] == ["contradicted", "differs"] * 2
+    scores = service.score(pairs=[pair], models=["er2score"]).body["pairs"][0]["scores"]["er2score"]
+    rows = [row.split("\t") for row in texts(opened, ".sum tbody tr")]
+    assert rows[-1][0].endswith("other criteria")
+    points = [float(points.replace("−", "-")) for *_, points in rows]
+    assert sum(points) == pytest.approx(scores["total"], abs=0.005 * len(rows))
+    listed = {name.replace(" ", "_"): [float(count), float(weight)] for name, count, weight, _ in rows[:-1]}
+    assert listed["significant_false_prediction"][1] == 1
+    for name, (count, _) in listed.items():
+        assert count == pytest.approx(scores["error_counts"][name], abs=0.005)
+    total = f"{scores['total']:.2f}".replace("-", "−")
+    assert texts(opened, ".sum tfoot tr") == [f"Total\t–\t–\t{total}"]
+
+
 def test_page_shows_reports_as_text(opened: Chrome) -> None:
     title = opened.title
     compare(opened, f"No edema. {MARKUP}", f"No edema. Rib fracture. {MARKUP}")

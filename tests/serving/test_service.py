@@ -97,7 +97,10 @@ def test_models_describe_totals_as_they_are_returned(service: Service) -> None:
     assert list(models) == [*MODELS, "Failing"]
     assert models["ratescore"]["total_range"] == [0, 1]
     assert models["ratescore"]["title"] == "RaTEScore"
-    assert len(models["er2score"]["criteria"]) == 12
+    criteria = radreward.load("er2score").criteria
+    assert criteria is not None
+    assert models["er2score"]["criteria"] == criteria.to_dict()
+    assert models["ratescore"]["criteria"] is None
 
 
 def test_openapi_describes_requests_answers_and_errors(service: Service) -> None:

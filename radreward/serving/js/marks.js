@@ -13,10 +13,11 @@ function markedText(text, findings) {
   const characters = Array.from(text);
   const parts = [];
   let position = 0;
-  for (const { kind, start, end, note } of [...findings].sort((a, b) => a.start - b.start)) {
+  for (const { kind, start, end, counterpart, criterion } of [...findings].sort((a, b) => a.start - b.start)) {
     if (start < position) continue; // inside another finding
     parts.push(characters.slice(position, start).join(""));
-    const title = note ? `${KINDS[kind].title}: ${note}` : KINDS[kind].title;
+    const detail = [criterion, counterpart].filter(Boolean).join(" · ");
+    const title = detail ? `${KINDS[kind].title}: ${detail}` : KINDS[kind].title;
     parts.push(el(KINDS[kind].element, { class: kind, title }, characters.slice(start, end).join("")));
     position = end;
   }
@@ -32,26 +33,29 @@ const marksLegend = (findings) =>
       .map(([kind, { title, element }]) => el(element, { class: kind }, title)),
   );
 
-// Rows of [kind, text of the reference, text of the candidate]; a match is listed once.
+// Rows of [kind, text of the reference, text of the candidate, criteria]; a pair of counterparts is listed once.
 function findingRows(findings) {
   const rows = new Map();
-  for (const { kind, side, text, note } of findings) {
-    const cells = side === "reference" ? [text, note] : [note, text];
-    const key = [kind, ...cells].join("\u0000");
-    if (!rows.has(key)) rows.set(key, [kind, ...cells]);
+  for (const { kind, side, text, counterpart, criterion } of findings) {
+    const cells = side === "reference" ? [text, counterpart] : [counterpart, text];
+    const row = [kind, ...cells, criterion];
+    if (!rows.has(row.join("\u0000"))) rows.set(row.join("\u0000"), row);
   }
   const order = Object.keys(KINDS).reverse();
   return [...rows.values()].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
 }
 
 function findingTable(findings) {
-  const head = ["Finding", "Reference", "Candidate"].map((title) => el("th", { scope: "col" }, title));
-  const body = findingRows(findings).map(([kind, ...cells]) =>
+  const rows = findingRows(findings);
+  const titles = ["Finding", "Reference", "Candidate", "Criterion"];
+  const size = rows.some((row) => row[3]) ? 4 : 3; // without criteria, no column for them
+  const head = titles.slice(0, size).map((title) => el("th", { scope: "col" }, title));
+  const body = rows.map(([kind, ...cells]) =>
     el(
       "tr",
       {},
       el("th", { scope: "row", class: `kind ${kind}` }, KINDS[kind].title),
-      cells.map((cell) => el("td", {}, cell || NONE)),
+      cells.slice(0, size - 1).map((cell, index) => el("td", { class: index === 2 ? "muted" : "text" }, cell || NONE)),
     ),
   );
   return scrollBox(

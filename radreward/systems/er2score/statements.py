@@ -79,6 +79,18 @@ def sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
     return sums.index_add_(0, statements.of_token, values.float())
 
 
+def contradicts(statement: str, other: str) -> bool:
+    """Return True if one statement reports a finding that the other one denies.
+
+    >>> contradicts("No pneumothorax.", "Right pneumothorax."), contradicts("Nodule.", "No pneumothorax.")
+    (True, False)
+    """
+    return any(
+        _related(_findings(first, positive=True), _findings(second, positive=False))
+        for first, second in ((statement, other), (other, statement))
+    )
+
+
 def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
     """Return the statement of the other report on the same finding, else the one that most tokens are compared with."""
     statement = own.words(number)
