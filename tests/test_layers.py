@@ -11,7 +11,7 @@ from tests.source_files import PACKAGE, syntax_tree
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "score_display"),
-    ("_lazy_imports", "types", "distributed"),
+    ("_lazy_imports", "types", "distributed", "devices"),
     ("io", "text"),
     ("criteria",),
     ("prompts",),

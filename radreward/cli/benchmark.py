@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from radreward.cli.inputs import check_minimum, check_scorers
+from radreward.cli.scorer_options import ScorerOptions
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
@@ -22,6 +24,7 @@ def run(
     *,
     scorers: Sequence[str],
     output: Path,
+    options: ScorerOptions,
     data: Path | None = None,
     preferences: Path | None = None,
     direct_judge: str | None = None,
@@ -34,6 +37,7 @@ def run(
     Args:
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         output: Folder for the page, the tables and the scores.
+        options: Settings of the scorers.
         data: Rated pairs; `radreward convert` writes them.
         preferences: Pairs of candidates with the candidate that radiologists prefer.
         direct_judge: Language model on this machine that chooses the better candidate of each preference, with both in
@@ -62,9 +66,9 @@ def run(
         from radreward.sensitivity.run import run_sensitivity_tests
 
         files = [path for path in (data, preferences) if path]
-        loaders = {name: partial(load, name) for name in scorers}
+        loaders = {name: partial(load, name, **asdict(options)) for name in scorers}
         settings = BenchmarkSettings(bootstrap, seed)
-        judge = _load_judge(direct_judge) if direct_judge else None
+        judge = _load_judge(direct_judge, options.device) if direct_judge else None
         with ProgressReporter() as progress:
             result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress, judge)
             probed = []
@@ -77,10 +81,10 @@ def run(
     return 0 if result.succeeded else 1
 
 
-def _load_judge(name: str) -> ChatModel:
+def _load_judge(name: str, device: str) -> ChatModel:
     from radreward.llm import LocalChatModel  # slow to import
 
-    return LocalChatModel(name, local_files_only=True)
+    return LocalChatModel(name, device=device, local_files_only=True)
 
 
 def _print_results(result: BenchmarkResult, probed: list[ProbeResult], written: Sequence[Path]) -> None:

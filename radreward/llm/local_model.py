@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.hub import hub_error_reason, pretrained_options
 from radreward.llm.chat_model import STATUS_OK, ChatModel, failed_response
@@ -34,7 +35,7 @@ class LocalChatModel(ChatModel):
     Args:
         name: Local folder or Hub name.
         batch_size: Maximum number of requests per batch.
-        device: Device of the model; "auto" is the first GPU, or the CPU without one.
+        device: Device of the model, see `radreward.devices.resolve_device`.
         dtype: Type of the weights; "auto" is the type in the files.
         local_files_only: Never download from the Hub.
         cache: See `ChatModel`.
@@ -63,7 +64,7 @@ class LocalChatModel(ChatModel):
         self.name = name
         self.batch_size = batch_size
         self.dtype = dtype
-        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        self.device = resolve_device(device)
         self.tokenizer: Any = load_tokenizer(name, local_files_only)
         self.model = self._load(local_files_only)
         self._eos_token_ids = _eos_token_ids(self.model.generation_config.eos_token_id, self.tokenizer.eos_token_id)

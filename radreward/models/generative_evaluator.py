@@ -13,6 +13,7 @@ from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.prompt_encoder import PromptTooLongError
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
@@ -156,13 +157,13 @@ def find_evaluator_settings(folder: str | Path) -> Path | None:
 
 
 def load_generative_evaluator(
-    folder: str | Path, device: str = "cpu", allow_download: bool = False
+    folder: str | Path, device: str = "auto", allow_download: bool = False
 ) -> GenerativeEvaluator:
     """Load what `GenerativeEvaluator.save` wrote. Nothing in the folder is executed.
 
     Args:
         folder: Folder of the evaluator.
-        device: Device of the model.
+        device: Device of the model, see `radreward.devices.resolve_device`.
         allow_download: Allow the download of the backbone, which the folder names, from the Hub.
 
     Raises:
@@ -187,7 +188,9 @@ def load_generative_evaluator(
             raise InputError(f"Expected `has_weights` to be true or false but got {config['has_weights']!r}.")
         if not config["has_weights"]:
             model.requires_grad_(False)
-        evaluator = GenerativeEvaluator(backbone, model.to(device).eval(), encoder, config["training_info"])
+        evaluator = GenerativeEvaluator(
+            backbone, model.to(resolve_device(device)).eval(), encoder, config["training_info"]
+        )
     state = load_tensors(weights)
     with config_errors(weights):
         load_into(model, state, [name for name, value in model.named_parameters() if value.requires_grad])

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import load_tensors, read_json_object, save_tensors, write_json
 from radreward.io.atomic import atomic_folder
@@ -96,13 +97,13 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
 
 
 def load_reward_model(
-    folder: str | Path, device: str = "cpu", allow_download: bool = False, merge_adapters: bool = False
+    folder: str | Path, device: str | torch.device = "auto", allow_download: bool = False, merge_adapters: bool = False
 ) -> RewardModelArtifact:
     """Load a model that `save_reward_model` wrote. Nothing in the folder is executed.
 
     Args:
         folder: Folder of the model.
-        device: Device of the model.
+        device: Device of the model, see `radreward.devices.resolve_device`.
         allow_download: Allow the download of the backbone, which the folder names, from the Hub.
         merge_adapters: Merge adapters into the backbone, for scoring without peft; adapters that only peft can merge
             remain.
@@ -129,7 +130,7 @@ def load_reward_model(
             _merge_adapters(model, state, layers)
     calibration, finding_weights_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
     return RewardModelArtifact(
-        model.to(device).eval(),
+        model.to(resolve_device(device)).eval(),
         template_class(template)(),
         max_length,
         calibration,
@@ -153,7 +154,7 @@ def load_initial_weights(model: RewardModel, folder: str | Path) -> None:
     Raises:
         InputError: If the folder cannot be read, or backbone, adapters or criteria differ.
     """
-    initial = load_reward_model(folder).model
+    initial = load_reward_model(folder, "cpu").model
     wanted, saved = _architecture(model), _architecture(initial)
     differing = [name for name, value in wanted.items() if saved[name] != value]
     for name in differing:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
+from radreward.devices import resolve_device
 from radreward.io.artifacts import fingerprint
 from radreward.models.backbone import Backbone
 
@@ -50,11 +51,11 @@ class TextEncoder:
         self,
         name: str = EMBEDDED_BACKBONE,
         layer: int | None = None,
-        device: str | torch.device = "cpu",
+        device: str | torch.device = "auto",
         allow_download: bool = False,
     ) -> None:
         self.layer = layer
-        self._device = torch.device(device)
+        self._device = resolve_device(device)
         model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
         self._model = model.eval().requires_grad_(False).to(self._device)
         layers = int(model.config.num_hidden_layers)

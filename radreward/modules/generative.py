@@ -126,7 +126,7 @@ class GenerativeModule(BaseModule, ABC):
         Raises:
             InputError: If the folder cannot be read, or its weights have another backbone or other adapters.
         """
-        state = load_generative_evaluator(folder).trained_state()
+        state = load_generative_evaluator(folder, "cpu").trained_state()
         own = {name: value for name, value in self.model.named_parameters() if value.requires_grad}
         if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in state.items()}:
             raise InputError(f"{folder}: Expected a model with the backbone and adapters of this run.")

@@ -41,7 +41,7 @@ class EmbeddingScorer(StatelessScorer):
         encoder: str = "embedded",
         layer: int | None = None,
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
     ) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class BERTScore(EmbeddingScorer):
         layer: int | None = None,
         baseline: float | None = None,
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
     ) -> None:
         if baseline is not None and not 0 <= baseline < 1:

@@ -82,7 +82,7 @@ class ExplainedCounts(Scorer):
         folder: str | Path | None = None,
         precision: Literal["fp32", "bf16"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
     ) -> Self:
         """Load a saved evaluator, or one with the shipped reward model. For the arguments, see `RewardModelScorer`.

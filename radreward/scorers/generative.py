@@ -66,7 +66,7 @@ class GenerativeScorer(Scorer):
         folder: str | Path | None,
         precision: Literal["fp32", "bf16"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         model: str | None = None,
         batch_size: int = 64,
@@ -77,7 +77,7 @@ class GenerativeScorer(Scorer):
             folder: Folder of the evaluator; None if `model` names it.
             precision: Only fp32.
             on_too_long: See the class.
-            device: Device of the model.
+            device: Device of the model, see `radreward.devices.resolve_device`.
             allow_download: Allow the download of evaluator and backbone from the Hub.
             model: Folder of an evaluator or a run, as in `green:FOLDER`, or its name on the Hub.
             batch_size: See the class.

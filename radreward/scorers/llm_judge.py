@@ -55,7 +55,7 @@ class LLMJudge(StatelessScorer):
         self,
         model: str = "",
         allow_remote: bool = False,
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         chat_model: ChatModel | None = None,
     ) -> None:
@@ -118,7 +118,7 @@ class ErrorCountJudge(LLMJudge):
         criteria: str | dict[str, Any] = "radcliq-significance",
         model: str = "",
         allow_remote: bool = False,
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         chat_model: ChatModel | None = None,
     ) -> None:

@@ -115,17 +115,7 @@ def _check_settings(name: str, scorer_class: type, settings: Mapping[str, Any]) 
             similar = get_close_matches(setting, names, n=1)
             hint = f" Did you mean {similar[0]}?" if similar else ""
             raise InputError(f"{name}: Expected settings among {', '.join(names)} but got {setting!r}.{hint}")
-    if settings.get("device", "cpu") != "cpu":
-        _check_device(settings["device"])
+    if "device" in settings:
+        from radreward.devices import resolve_device  # imports PyTorch
 
-
-def _check_device(device: Any) -> None:
-    import torch
-
-    try:
-        torch.empty(0, device=device)
-    except (AssertionError, RuntimeError, TypeError) as error:  # AssertionError: PyTorch without CUDA
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(
-            f"device: Expected a device of this machine, such as cpu, but got {device!r}: {reason}."
-        ) from error
+        resolve_device(settings["device"])

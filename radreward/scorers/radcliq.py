@@ -173,7 +173,7 @@ class RadCliQScorer(Scorer):
         folder: str | Path | None = None,
         precision: str = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         version: RadCliQVersion = "v1",
         chexbert: str = "",
@@ -199,7 +199,7 @@ class RadCliQScorer(Scorer):
             return cls(
                 version,
                 {
-                    "radgraph": RadGraphF1(allow_download=allow_download),
+                    "radgraph": RadGraphF1(device=device, allow_download=allow_download),
                     "bertscore": BERTScore("distilroberta-base", 5, _DISTILROBERTA_BASELINE, **settings),
                     "chexbert": CheXbertSimilarity(chexbert, **settings),
                     "bleu_2": RadCliQBLEU2(),

@@ -14,6 +14,7 @@ import torch
 from huggingface_hub import constants
 
 from radreward.criteria import set_quality
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
@@ -38,6 +39,7 @@ class RadGraphF1(StatelessScorer):
 
     Args:
         model: One of `MODELS`.
+        device: Device of the model; the package supports CUDA and the CPU, and other devices become the CPU.
         allow_download: Let the package download its model if it is not on this machine.
 
     Raises:
@@ -54,11 +56,12 @@ class RadGraphF1(StatelessScorer):
     uses_context = True
     setting_names = ("model",)
 
-    def __init__(self, model: str = "radgraph", allow_download: bool = False) -> None:
+    def __init__(self, model: str = "radgraph", device: str = "auto", allow_download: bool = False) -> None:
         super().__init__()
         if model not in MODELS:
             raise InputError(f"{self.title}: Expected a model of {', '.join(MODELS)} but got {model!r}.")
         self.model, self.allow_download = model, allow_download
+        self.device = _supported_device(resolve_device(device))
         self._model: Any = None
 
     @property
@@ -92,7 +95,7 @@ class RadGraphF1(StatelessScorer):
         if not texts:
             return []
         if self._model is None:
-            self._model = _load_model(self.model, self.allow_download)
+            self._model = _load_model(self.model, self.device, self.allow_download)
         with warnings.catch_warnings():  # of the package, about sentences of one token
             warnings.filterwarnings("ignore", "Document .* has a sentence with a single token", UserWarning)
             annotations: Mapping[str, Any] = self._model(list(texts))
@@ -109,7 +112,12 @@ def _offline() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def _load_model(name: str, allow_download: bool) -> Any:
+def _supported_device(device: torch.device) -> torch.device:
+    return device if device.type == "cuda" else torch.device("cpu")
+
+
+def _load_model(name: str, device: torch.device, allow_download: bool) -> Any:
+    cuda = (device.index or 0) if device.type == "cuda" else -1
     connection = contextlib.nullcontext() if allow_download else _offline()
     # The package prints the device and changes the filters of warnings.
     with connection, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -119,7 +127,7 @@ def _load_model(name: str, allow_download: bool) -> Any:
         if not hasattr(cached_transformers.get_tokenizer, "__wrapped__"):
             cached_transformers.get_tokenizer = _with_removed_methods(cached_transformers.get_tokenizer)
         try:
-            return RadGraph(model_type=name)
+            return RadGraph(model_type=name, cuda=cuda)
         except Exception as error:  # the package raises nothing more specific
             reason = " ".join(str(error).split())
             remedy = "" if allow_download else " Use --allow-download, or `allow_download=True`, to download it."

@@ -82,7 +82,7 @@ class StatelessScorer(Scorer):
         folder: str | Path | None = None,
         precision: str = "fp32",
         on_too_long: str = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         **settings: Any,
     ) -> Self:

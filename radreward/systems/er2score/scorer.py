@@ -13,6 +13,7 @@ from torch import Tensor
 from radreward.data.packing import pack, to_device
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.tokenizer import EMBEDDED_BACKBONE
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
@@ -96,12 +97,13 @@ class RewardModelScorer(Scorer):
         folder: str | Path,
         precision: Precision = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
     ) -> RewardModelScorer:
         """Return the scorer of a saved model. `allow_download` downloads a missing backbone from the Hub."""
-        check_precision(precision, torch.device(device))
-        return cls(load_reward_model(folder, device, allow_download, merge_adapters=True), precision, on_too_long)
+        found = resolve_device(device)
+        check_precision(precision, found)
+        return cls(load_reward_model(folder, found, allow_download, merge_adapters=True), precision, on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`. Weights are saved in full precision."""

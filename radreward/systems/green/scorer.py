@@ -11,6 +11,7 @@ import torch
 
 from radreward.criteria import Criteria, RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
+from radreward.devices import resolve_device
 from radreward.models import Backbone
 from radreward.models.backbone import DTypeName
 from radreward.models.generative_evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
@@ -51,7 +52,7 @@ class GreenScorer(GenerativeScorer):
         folder: str | Path | None,
         precision: Literal["fp32", "bf16"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         model: str | None = None,
         batch_size: int = 64,
@@ -85,7 +86,7 @@ class GreenScorer(GenerativeScorer):
         backbone: str,
         question: str | None,
         dtype: DTypeName = "float16",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         max_length: int = 1536,
         max_answer_length: int = 512,
@@ -100,7 +101,7 @@ class GreenScorer(GenerativeScorer):
             question: File with the published question (GREEN, appendix A.1), which contains {reference} and
                 {candidate}; it cannot be distributed here. None for a question in our words.
             dtype: Precision of the weights.
-            device: Device of the model.
+            device: Device of the model, see `radreward.devices.resolve_device`.
             allow_download: Download missing weights from the Hub.
             max_length: Maximum number of prompt tokens.
             max_answer_length: Maximum number of answer tokens; 2,048 together with `max_length` in the paper.
@@ -110,7 +111,7 @@ class GreenScorer(GenerativeScorer):
             InputError: If the file or the weights cannot be read.
         """
         language_model = Backbone(backbone, lora=None, dtype=dtype, local_files_only=not allow_download)
-        model = language_model.build(causal_lm=True).requires_grad_(False).to(device).eval()
+        model = language_model.build(causal_lm=True).requires_grad_(False).to(resolve_device(device)).eval()
         template = GreenTemplate(question=question, parser=parser)
         encoder = ChatPromptEncoder(
             backbone,

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokenizer, resolve_backbone
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
@@ -61,7 +62,8 @@ class EntityEncoder:
         cache_path: SQLite file that caches embeddings between runs.
         max_cached: Maximum number of names in the file. The least recently used are dropped first.
         max_batch_tokens: Maximum number of tokens per forward pass.
-        device: Device of the encoder.
+        device: Device of the encoder, see `radreward.devices.resolve_device`. The default is the CPU, because `fit`
+            calls the encoder in processes that load data.
         allow_download: Download an encoder that is not on this machine from the Hub.
         context: Text that is embedded for an entity: its "name" as in the paper, its name after a prefix for its
             "type", or its "phrase", see `radreward.systems.ratescore.entity_context.contextualize`.
@@ -105,7 +107,7 @@ class EntityEncoder:
         self.max_length = max_length
         self.context = context
         self.max_batch_tokens = max_batch_tokens
-        self.device = torch.device(device)
+        self.device = resolve_device(device)
         backbone = EMBEDDED_BACKBONE if name == EMBEDDED_ENTITY_ENCODER else name
         self._tokenizer = load_tokenizer(backbone, local_files_only=not allow_download)
         self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)

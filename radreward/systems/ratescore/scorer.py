@@ -186,7 +186,7 @@ class RaTEScore(Scorer):
         folder: str | Path | None = None,
         precision: Literal["fp32"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         models: Literal["embedded", "published"] = "embedded",
     ) -> RaTEScore:
@@ -221,7 +221,8 @@ class RaTEScore(Scorer):
         config = read_config(path, {"encoder", "no_entity_score"})
         with config_errors(path):
             encoder = EntityEncoder(**config["encoder"], device=device, allow_download=allow_download)
-            tagger, affinity = load_tagger(Path(folder, TAGGER_FOLDER)), AffinityMatrix.load(folder)
+            tagger = load_tagger(Path(folder, TAGGER_FOLDER), device, allow_download)
+            affinity = AffinityMatrix.load(folder)
             return cls(tagger, encoder, affinity, config["no_entity_score"], on_too_long)
 
 

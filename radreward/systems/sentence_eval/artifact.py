@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from radreward.data.tokenizer import load_tokenizer
+from radreward.devices import resolve_device
 from radreward.io.artifacts import fingerprint, load_into, load_tensors, save_tensors
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
@@ -60,7 +61,7 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
 
 
 def load_relation_artifact(
-    folder: str | Path = EMBEDDED_DIR, device: str = "cpu", allow_download: bool = False
+    folder: str | Path = EMBEDDED_DIR, device: str = "auto", allow_download: bool = False
 ) -> RelationArtifact:
     """Load a model folder, by default the judge of the package. Adapters are merged if this needs no peft.
 
@@ -81,7 +82,7 @@ def load_relation_artifact(
         _load_weights(model, state, lora if merge else None)
         backbone.lora = lora
         tokenizer = load_tokenizer(backbone.name)
-    model = model.to(device).eval().requires_grad_(False)
+    model = model.to(resolve_device(device)).eval().requires_grad_(False)
     return RelationArtifact(RelationPredictor(model, tokenizer), config, state)
 
 

@@ -173,7 +173,7 @@ class SentenceScorer(Scorer):
         folder: str | Path | None = None,
         precision: Literal["fp32"] = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
-        device: str = "cpu",
+        device: str = "auto",
         allow_download: bool = False,
         judge: SentenceJudge | None = None,
     ) -> SentenceScorer:

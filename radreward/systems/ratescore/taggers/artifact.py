@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from radreward.data.tokenizer import load_tokenizer
+from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import load_into, load_tensors, read_json_object
 from radreward.io.hub import parse_hub_name
@@ -33,7 +34,7 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
     Args:
         name: `rules`, `embedded`, a folder that `save_pretrained` wrote, or the folder or Hub name of a
             token-classification model of transformers, such as Angelakeke/RaTE-NER-Deberta.
-        device: Device of the model.
+        device: Device of the model; the default is the CPU, because `fit` calls taggers in processes that load data.
         allow_download: Download a model or backbone that is not on this machine from the Hub.
 
     Raises:
@@ -67,14 +68,14 @@ def load_tagger(name: str | Path, device: str = "cpu", allow_download: bool = Fa
     state = load_tensors(weights)
     with config_errors(weights):
         load_into(model, state, model.trainable_names())
-    return NeuralTagger(model.to(device), load_tokenizer(model.backbone.name))
+    return NeuralTagger(model.to(resolve_device(device)), load_tokenizer(model.backbone.name))
 
 
 def _load_hf_tagger(name: str | Path, device: str, allow_download: bool) -> Tagger:
     from radreward.systems.ratescore.taggers.hf_tagger import HFTagger  # imports transformers
 
     tagger = HFTagger.from_pretrained(name, allow_download)
-    tagger.model.to(device)
+    tagger.model.to(resolve_device(device))
     return tagger
 
 

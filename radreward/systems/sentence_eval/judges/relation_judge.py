@@ -52,7 +52,7 @@ class RelationJudge(SentenceJudge):
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "cpu", allow_download: bool = False
+        cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "auto", allow_download: bool = False
     ) -> RelationJudge:
         """Load the "embedded" judge of the package, or a folder that `save_pretrained` or a run wrote.
 

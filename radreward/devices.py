@@ -1,0 +1,57 @@
+"""The device on which a model computes: CUDA, MPS or the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from radreward.errors import InputError
+
+AUTO = "auto"
+"""Name of the best device of this machine: the first CUDA GPU, else MPS (Apple), else the CPU."""
+
+
+def available_devices() -> list[str]:
+    """Return the names of the devices of this machine, the best first; the last is the CPU.
+
+    >>> available_devices()[-1]
+    'cpu'
+    """
+    return list(_available_devices())
+
+
+def _available_devices() -> Iterator[str]:
+    if torch.cuda.is_available():
+        yield from (f"cuda:{index}" for index in range(torch.cuda.device_count()))
+    if torch.backends.mps.is_available():
+        yield "mps"
+    yield "cpu"
+
+
+def resolve_device(device: str | torch.device = AUTO) -> torch.device:
+    """Return a device of this machine. Every scorer resolves the name of its device here.
+
+    Args:
+        device: "auto", or a name of PyTorch, such as "cuda", "cuda:1", "mps" or "cpu".
+
+    Raises:
+        InputError: If this machine has no such device. The message lists those it has.
+
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    """
+    if device == AUTO:
+        return torch.device(available_devices()[0].partition(":")[0])  # the current GPU, that of a rank in training
+    try:
+        found = torch.device(device)
+        torch.empty(0, device=found)
+    except (AssertionError, RuntimeError, TypeError) as error:  # AssertionError: PyTorch without CUDA
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"device: Expected auto or a device of this machine ({', '.join(available_devices())}) but got "
+            f"{str(device)!r}: {reason}."
+        ) from error
+    if found.type == "meta":
+        raise InputError("device: Expected a device that computes but got 'meta', whose tensors have no values.")
+    return found
