@@ -1,6 +1,7 @@
 """Commands import only what they need; measured by module in new processes, never by time."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -81,3 +82,13 @@ def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path
     watched = TRAINING | TABLES | MODEL | {"scipy", "torchmetrics"}
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
     assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
+
+
+@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_idle_threads_wait_passively_unless_set(given: str | None, policy: str) -> None:
+    code = "import os, sys; from radreward.cli import main; main(['--version'])\n"
+    code += "print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_WAIT_POLICY": given} if given else {}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.splitlines()[-1] == f"{policy} False"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success, 1 if rows were rejected, 2 for unusable input or an output that cannot be written, 130 after
         Ctrl-C.
     """
+    # OpenMP reads this when torch is imported. By default its idle threads spin, which takes processor time from the
+    # busy thread if other programs run.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from radreward.cli.parser import run_command
 
     try:
