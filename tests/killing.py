@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from radreward.io import atomic
+from radreward.io.scratch import _swept
 
 FILE_EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate"}
 
@@ -21,7 +21,7 @@ def kill_before_each_file_event(action: Callable[[], object], step: int = 1) -> 
         child = os.fork()
         if child == 0:
             try:
-                atomic._swept.clear()  # as in a new process
+                _swept.clear()  # as in a new process
                 _kill_after(events)
                 action()
                 os._exit(0)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 from radreward.errors import InputError
 from radreward.io.atomic import is_disk_error, unwritable
-from radreward.io.locks import try_lock
+from radreward.io.locks import read_record, try_lock
 
 LOCK_NAME = ".radreward-lock"
 """Lock file in a folder that a process writes; the lock file of a file is `.<name>.radreward-lock` beside it."""
@@ -74,7 +71,7 @@ def _claimed(path: Path, folder: Path, lock_name: str, wait: bool) -> Iterator[N
                 if not wait:
                     raise InputError(_writer(path, lock_path))
                 time.sleep(_POLL_INTERVAL)
-            _write_owner(lock_path)
+            os.fsync(lock.descriptor)  # fails on a full disk
         except OSError as error:
             raise unwritable(path, error) from error
         try:
@@ -91,24 +88,11 @@ def _claimed(path: Path, folder: Path, lock_name: str, wait: bool) -> Iterator[N
                 entry.rmdir()
 
 
-def _write_owner(lock_path: Path) -> None:
-    """Write the owner of a lock into its file, after the first byte, which Windows locks; fails on a full disk."""
-    owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
-    with lock_path.open("r+b") as file:
-        file.truncate(1)
-        file.seek(1)
-        file.write(json.dumps(owner).encode())
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _writer(path: Path, lock_path: Path) -> str:
     """Return the message about the process that holds a lock."""
+    owner = read_record(lock_path) or {}
     try:
-        with lock_path.open("rb") as file:
-            file.seek(1)
-            owner = json.loads(file.read())
         name = f"process {owner['pid']} on {owner['host']} has been writing it since {owner['since']}"
-    except (OSError, ValueError, KeyError, TypeError):  # the other process has just started or ended
+    except KeyError:  # the other process has just started or ended
         name = "another process is writing it"
     return f"{path}: {name}. Wait until it ends, or choose another output."

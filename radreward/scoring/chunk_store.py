@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, read_json_object, write_json
-from radreward.io.atomic import atomic_folder, remove_folder, sweep_scratch_folders
+from radreward.io.atomic import atomic_folder, remove_folder
 from radreward.io.progress import ProgressReporter
+from radreward.io.scratch import sweep_scratch_folders
 from radreward.io.tables import read_json_lines, table_suffix, write_table
 from radreward.io.terminal import print_status
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from radreward.errors import InputError
-from radreward.io import atomic
 from radreward.io.atomic import atomic_file, atomic_folder, write_text_file
+from radreward.io.scratch import _swept
 from tests.killing import kill_before_each_file_event
 
 
@@ -113,7 +113,7 @@ def read_tree(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("previous", [True, False], ids=["replacing", "new"])
 def test_kill_before_any_file_event_leaves_the_old_or_the_new_content(tmp_path: Path, previous: bool) -> None:
     def write_both(content: str) -> None:
-        atomic._swept.clear()  # as in a new process
+        _swept.clear()  # as in a new process
         write(tmp_path / "model", content)
         write_text_file(tmp_path / "a.txt", content)
 
@@ -125,7 +125,7 @@ def test_kill_before_any_file_event_leaves_the_old_or_the_new_content(tmp_path: 
 
     start()
     for events in kill_before_each_file_event(lambda: write_both("two")):
-        atomic._swept.clear()
+        _swept.clear()
         write_text_file(tmp_path / "b.txt", "")  # sweeps
         content = read_tree(tmp_path)
         expected = {"one", "two"} if previous else {"two"}
