@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
+
+_LCS_BLOCK = 4096
+"""Entries that `lcs_length` processes in one number."""
 
 
 def bleu(references: Sequence[str], candidates: Sequence[str], order: int = 4) -> list[float]:
@@ -33,7 +36,9 @@ def rouge(references: Sequence[str], candidates: Sequence[str], variant: str = "
     """Return the ROUGE F1 of each pair (Lin, 2004), in [0, 1].
 
     2 P R / (P + R) with P = common / |candidate| and R = common / |reference|. Texts are lowercased, and only letters
-    and digits are kept; there is no stemming. A text without words gets 0.
+    and digits are kept; there is no stemming. A text without words gets 0. The longest common subsequence is computed
+    by `lcs_length`, with the numbers of rouge-score, whose table of |reference| × |candidate| takes seconds for texts
+    of 20,000 characters.
 
     Args:
         references: (n,) texts.
@@ -45,10 +50,51 @@ def rouge(references: Sequence[str], candidates: Sequence[str], variant: str = "
     """
     from rouge_score.rouge_scorer import RougeScorer
 
-    name = f"rouge{variant.upper()}"
-    scorer = RougeScorer([name])
     pairs = zip(references, candidates, strict=True)
+    if variant == "l":
+        return [_rouge_l(*pair) for pair in pairs]
+    name = f"rouge{variant}"
+    scorer = RougeScorer([name])
     return [float(scorer.score(reference, candidate)[name].fmeasure) for reference, candidate in pairs]
+
+
+def _rouge_l(reference: str, candidate: str) -> float:
+    from rouge_score.scoring import fmeasure
+    from rouge_score.tokenize import tokenize
+
+    references, candidates = (tokenize(text, stemmer=None) for text in (reference, candidate))
+    if not references or not candidates:
+        return 0.0
+    common = lcs_length(references, candidates)
+    return float(fmeasure(common / len(candidates), common / len(references)))
+
+
+def lcs_length(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Return the length of the longest common subsequence of two sequences.
+
+    The bit-parallel algorithm of Hyyrö (2004, "Bit-parallel LCS-length computation revisited"): bit i of `row` is 0 if
+    the subsequence grows at `first[i]`. Blocks of `first` are processed one after the other, with one carry per entry
+    of `second` between them, so that memory is linear. Time is proportional to the product of both lengths, with
+    thousands of entries per operation.
+
+    >>> lcs_length("small left effusion".split(), "left pleural effusion".split())
+    2
+    """
+    carries = bytearray(len(second))
+    length = 0
+    for start in range(0, len(first), _LCS_BLOCK):
+        block = first[start : start + _LCS_BLOCK]
+        positions: dict[Hashable, int] = {}
+        for index, entry in enumerate(block):
+            positions[entry] = positions.get(entry, 0) | 1 << index
+        row = full = (1 << len(block)) - 1
+        for index, entry in enumerate(second):
+            matches = row & positions.get(entry, 0)
+            total = row + matches + carries[index]
+            carries[index] = total >> len(block)
+            row = (total | (row - matches)) & full
+        length += len(block) - row.bit_count()
+    return length
 
 
 def set_f1(first: set[Any], second: set[Any], if_empty: float = math.nan) -> float:
