@@ -17,7 +17,7 @@ from radreward.data.collators.base import Collator
 from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, TemporaryFolder
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
-from radreward.errors import InputError
+from radreward.errors import InputError, TooLongError
 from radreward.types import OptionalPart, ReportGroup
 
 logger = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ class PairedReportDataModule(BaseDataModule):
         on_unpairable: Handling of a group that forms no pair (one candidate, or equal totals): "error" stops and names
             it, "skip" skips it and logs the number, "keep" keeps it, for training that compares candidates of different
             references, as for W and p.
+        skip_too_long: Skip groups with a prompt or an answer over the limits of the collator, and log the number.
         tokens_per_batch: Maximum number of tokens per training batch, in the unit of the collator's `length`. It limits
             memory: batches of long groups have fewer groups than `batch_size`, and a longer group is its own batch.
         balance_errors: Sample training groups with replacement, those with rare errors more often, so that a constant
@@ -84,6 +85,7 @@ class PairedReportDataModule(BaseDataModule):
         num_workers: int = 0,
         seed: int = 0,
         on_unpairable: Literal["error", "skip", "keep"] = "error",
+        skip_too_long: bool = False,
         tokens_per_batch: int | None = None,
         balance_errors: bool = False,
     ) -> None:
@@ -96,8 +98,9 @@ class PairedReportDataModule(BaseDataModule):
             raise ValueError("Expected no `tokens_per_batch` with `balance_errors` but got both.")
         self.tokens_per_batch, self.balance_errors = tokens_per_batch, balance_errors
         self.criteria, self.collator, self.on_unpairable = criteria, collator, on_unpairable
+        self.skip_too_long = skip_too_long
         self.collate_fn = collator.collate
-        self.num_skipped = 0
+        self.num_skipped = self.num_too_long = 0
         self.provided: frozenset[OptionalPart] = frozenset()
         self._folder: TemporaryFolder | None = None
 
@@ -127,6 +130,8 @@ class PairedReportDataModule(BaseDataModule):
                 raise InputError(f"{', '.join(sources)}: Expected groups for {split} but none are left.")
         if self.num_skipped:
             logger.warning("Skipped %d groups with one candidate or equal totals.", self.num_skipped)
+        if self.num_too_long:
+            logger.warning("Skipped %d groups with a prompt or an answer over the limit.", self.num_too_long)
         self._warn_overlap(datasets)
         if self.balance_errors:
             self.train_weights = balancing_weights(datasets["train"].error_shares(self.criteria))
@@ -147,7 +152,7 @@ class PairedReportDataModule(BaseDataModule):
             )
 
     def _read_pairable(self, path: str) -> Iterator[tuple[ReportGroup, int]]:
-        """Yield groups with their lengths; handle those without pairs."""
+        """Yield groups with their lengths; handle those without pairs and those that are too long."""
         for group in read_groups(path, self.criteria):
             errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
             totals = self.criteria.total(self.criteria.target_rewards(errors))
@@ -163,7 +168,10 @@ class PairedReportDataModule(BaseDataModule):
             try:
                 length = self.collator.length(group)
             except InputError as error:
-                raise InputError(f"{path}, {error}") from error
+                if self.skip_too_long and isinstance(error, TooLongError):
+                    self.num_too_long += 1
+                    continue
+                raise type(error)(f"{path}, {error}") from error
             yield group, length
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from radreward.criteria import Criteria
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
-from radreward.errors import InputError
+from radreward.errors import TooLongError
 from radreward.prompts import PromptTemplate
 from radreward.text.normalization import normalize_report
 from radreward.types import PromptSegments
@@ -81,12 +81,12 @@ class PromptEncoder:
         """Return what `encode` returns.
 
         Raises:
-            InputError: If the prompt is too long; the message starts with `label` and names the remedy.
+            TooLongError: If the prompt is too long; the message starts with `label` and names the remedy.
         """
         try:
             return self.encode(reference, candidate, on_too_long == "truncate")
         except PromptTooLongError as error:
             remedy = "on_too_long to truncate, or a larger max_length"
-            raise InputError(
+            raise TooLongError(
                 f"{label}: {error}. Set {remedy if on_too_long == 'error' else 'a larger max_length'}."
             ) from error

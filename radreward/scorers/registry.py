@@ -87,6 +87,7 @@ _BLEU = ScorerSpec("bleu.json", "radreward.scorers.lexical.BLEU")
 _ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
 _RADCLIQ = ScorerSpec("radcliq.json", "radreward.scorers.radcliq.RadCliQScorer")
 _ERROR_COUNT_JUDGE = ScorerSpec("error_count_judge.json", "radreward.scorers.llm_judge.ErrorCountJudge")
+_GREEN = ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer")
 _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
 
 SCORERS = {
@@ -248,12 +249,25 @@ SCORERS = {
     "green": NamedScorer(
         title="GREEN",
         summary="Error analysis by the evidence of `er2score`, or by a generative evaluator: green:FOLDER.",
-        spec=ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer"),
+        spec=_GREEN,
         facts=_EVIDENCE_OR_EVALUATOR._replace(
             mean="yes, total and quality", good="1; half of the findings matched is 0.5"
         ),
         argument="model",
         without_argument=ScorerSpec("green_counter.json", "radreward.scorers.explained_counts.ExplainedGreen"),
+    ),
+    "green-official": NamedScorer(
+        title="GREEN (official parser)",
+        summary="GREEN's published weights, read by the parser of its published code: green-official:OWNER/NAME.",
+        spec=_GREEN,
+        facts=_JUDGE._replace(
+            needs="the published weights after a colon, and their question (RADREWARD_GREEN_QUESTION)",
+            mean="yes, total and quality",
+            good="1; half of the findings matched is 0.5",
+        ),
+        settings={"parser": "official"},
+        argument="model",
+        argument_help="the Hub name of the published weights",
     ),
     "radreason": NamedScorer(
         title="RadReason",

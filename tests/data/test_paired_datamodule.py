@@ -14,7 +14,7 @@ from radreward.data.collators.base import Collator
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.data.records import read_groups, write_groups
-from radreward.errors import InputError
+from radreward.errors import InputError, TooLongError
 from radreward.types import Candidate, FindingWeights, ReportGroup
 
 
@@ -54,6 +54,21 @@ def test_unpairable_group_raises_is_skipped_or_retained(tmp_path: Path) -> None:
     unfiltered.setup()
     loaders = unfiltered.train_dataloader(), unfiltered.val_dataloader()
     assert {i for loader in loaders for batch in loader for i in batch.tolist()} == set(range(30))
+
+
+def test_group_over_the_limit_raises_or_is_skipped_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = str(tmp_path / "groups.jsonl")
+    write_groups(path, [group(0)._replace(reference="Long. " * 200), *map(group, range(1, 30))])
+    collator = RewardCollator(RadCliQCriteria(), max_length=100)
+    with pytest.raises(TooLongError, match=r"groups\.jsonl, group '0', candidate 1: Expected at most 100 tokens"):
+        PairedReportDataModule(path, RadCliQCriteria(), collator, 0.3).setup()
+    data = PairedReportDataModule(path, RadCliQCriteria(), collator, 0.3, skip_too_long=True)
+    data.setup()
+    assert data.num_too_long == 1
+    assert "Skipped 1 groups with a prompt or an answer over the limit." in caplog.text
+    assert sum(len(part) for part in data.datasets.values()) == 29
 
 
 def test_several_files_are_read_one_after_the_other(records: str, tmp_path: Path) -> None:

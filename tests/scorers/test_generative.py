@@ -267,7 +267,16 @@ def test_published_weights_are_loaded_by_name_with_the_question_of_a_file(
     published: Any = load("green:StanfordAIMI/GREEN-tiny", on_too_long="truncate")
     assert not caplog.records
     assert published.evaluator.template.question == "Judge {reference} and {candidate}."
-    assert (published.on_too_long, published.evaluator.prompt_encoder.chat_template) == ("truncate", "green")
+    encoder = published.evaluator.prompt_encoder
+    assert (published.on_too_long, encoder.chat_template, encoder.max_answer_length) == ("truncate", "green", 2048)
+    assert published.evaluator.template.parser == "robust"
+    official: Any = load("green-official:StanfordAIMI/GREEN-tiny")
+    assert official.evaluator.template.parser == "official"
+
+
+def test_official_parser_of_a_saved_evaluator_raises(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"Expected published weights .* with the official parser. Use `green`"):
+        load(f"green-official:{tmp_path}")
 
 
 def test_published_weights_offline_raise_one_line() -> None:

@@ -16,7 +16,7 @@ from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
 from radreward.data.collators.base import Collator, LabelledCandidate, candidates_of, error_tensor
 from radreward.data.packing import Packing, node_starts, pack, to_rows
 from radreward.data.prompt_encoder import PromptTooLongError
-from radreward.errors import InputError
+from radreward.errors import TooLongError
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.types import PackedBatch, ReportGroup
 
@@ -166,13 +166,13 @@ class SFTCollator(Collator):
         try:
             prompt, _ = self.prompt_encoder.encode(entry.reference, entry.candidate.text, truncate=False)
         except PromptTooLongError as error:
-            raise InputError(f"{entry.label}: {error}. Set a larger max_length.") from error
+            raise TooLongError(f"{entry.label}: {error}. Set a larger max_length, or data.skip_too_long.") from error
         answer = self.prompt_encoder.encode_answer(text)
         limit = self.prompt_encoder.max_answer_length
         if len(answer) > limit:
-            raise InputError(
+            raise TooLongError(
                 f"{entry.label}: Expected an answer of at most {limit} tokens but it has {len(answer)}. "
-                "Set a larger max_answer_length."
+                "Set a larger max_answer_length, or data.skip_too_long."
             )
         return _EncodedCandidate(errors, text, prompt, answer)
 

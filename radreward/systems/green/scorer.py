@@ -12,6 +12,7 @@ import torch
 from radreward.criteria import Criteria, RadCliQSignificanceCriteria, finding_quality
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.devices import resolve_device
+from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.backbone import DTypeName
 from radreward.models.generative_evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
@@ -56,20 +57,30 @@ class GreenScorer(GenerativeScorer):
         allow_download: bool = False,
         model: str | None = None,
         batch_size: int = 64,
+        parser: Literal["robust", "official"] = "robust",
     ) -> Self:
         """Load a saved evaluator, or published weights as in `green:StanfordAIMI/GREEN-RadLlama2-7b`.
 
         See `GenerativeScorer.from_pretrained` for the arguments. Published weights are loaded as float16. Their
         question is read from the file that the environment variable RADREWARD_GREEN_QUESTION names; if it is not set,
-        a question in our words is used and a warning is logged.
+        a question in our words is used and a warning is logged. `parser` reads their answers, see `GreenTemplate`; it
+        is "official" in `green-official`.
 
         Raises:
-            InputError: If there is no such evaluator, or the weights or the question cannot be read.
+            InputError: If there is no such evaluator, the weights or the question cannot be read, or the official
+                parser is requested for an evaluator other than the published weights.
         """
         if model is None or not model.lower().startswith(PUBLISHED_WEIGHTS) or find_evaluator_settings(model):
+            if parser != "robust":
+                raise InputError(
+                    f"{model or folder}: Expected published weights ({PUBLISHED_WEIGHTS}…) with the official parser. "
+                    "Use `green`: a saved evaluator stores its parser."
+                )
             return super().from_pretrained(folder, precision, on_too_long, device, allow_download, model, batch_size)
         question = os.environ.get(_QUESTION_VARIABLE)
-        scorer = cls.from_published_weights(model, question, device=device, allow_download=allow_download)
+        scorer = cls.from_published_weights(
+            model, question, device=device, allow_download=allow_download, parser=parser
+        )
         if question is None:
             logger.warning(
                 "%s was trained with the published question (GREEN, appendix A.1) but gets a question in our words. "
@@ -89,7 +100,7 @@ class GreenScorer(GenerativeScorer):
         device: str = "auto",
         allow_download: bool = False,
         max_length: int = 1536,
-        max_answer_length: int = 512,
+        max_answer_length: int = 2048,
         parser: Literal["robust", "official"] = "robust",
     ) -> Self:
         """Return the scorer of published weights, with their chat template.
@@ -104,7 +115,8 @@ class GreenScorer(GenerativeScorer):
             device: Device of the model, see `radreward.devices.resolve_device`.
             allow_download: Download missing weights from the Hub.
             max_length: Maximum number of prompt tokens.
-            max_answer_length: Maximum number of answer tokens; 2,048 together with `max_length` in the paper.
+            max_answer_length: Maximum number of answer tokens. An answer ends at the end token; a shorter limit cuts
+                the longest analyses, those of the worst reports.
             parser: See `GreenTemplate`.
 
         Raises:

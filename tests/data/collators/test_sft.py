@@ -6,7 +6,7 @@ import torch
 from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.sft import IGNORE_INDEX, CountsOnlyWriter, SFTCollator
 from radreward.data.packing import unpack
-from radreward.errors import InputError
+from radreward.errors import InputError, TooLongError
 from radreward.synthesis import synthesize
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.systems.radreason.prompt import RadReasonTemplate
@@ -93,7 +93,7 @@ def test_counts_only_writer_answer_is_parsable() -> None:
 def test_prompt_or_answer_over_limit_raises(settings: dict[str, int], message: str) -> None:
     sft = collator(**settings)
     for operation in (sft.length, lambda group: sft.collate([group])):
-        with pytest.raises(InputError, match=f"group '{GROUPS[0].id}', {message}"):
+        with pytest.raises(TooLongError, match=f"group '{GROUPS[0].id}', {message}"):
             operation(GROUPS[0])
 
 
