@@ -21,6 +21,7 @@ from benchmarks.__main__ import benchmark_names as names
 from radreward.cli import main
 from radreward.cli.parser import parse_options
 from radreward.criteria import load_criteria
+from radreward.meta_evaluation.converters.rating_key import write_key
 from radreward.serving.rating.cases import read_cases
 from tests.serving.rating.exported_files import write_export
 
@@ -151,6 +152,7 @@ def write_cases_and_ratings(folder: Path) -> None:
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Left effusion."} for n in range(5)]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     cases, tags = read_cases(folder / "cases.jsonl"), load_criteria("radcliq").tags
+    write_key(cases, tags, folder / "rate.key.json")
     for rater, ratings in (("Anne", (5, 4, 3, 2, 1)), ("Bela", (5, 3, 4, 2, 2))):
         given = [(rating, [("omission", True)] * (5 - rating)) for rating in ratings]
         write_export(folder / f"ratings-{rater}.json", cases, tags, rater, given)

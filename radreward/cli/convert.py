@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from radreward.io.console import make_console
 from radreward.io.outputs import claimed_file
 from radreward.io.terminal import print_line
 
@@ -33,13 +34,28 @@ def run(*, input: Sequence[Path], from_: Layout, output: Path) -> int:
     The layout `sentences` writes the scores of single sentences instead, for `fit-regressor --scores`.
 
     Args:
-        input: The file or folder as published, or the files of all raters from `rate` or Label Studio.
+        input: The file or folder as published; or the files of all raters from `rate` or Label Studio, and their key.
         from_: Layout of the input.
         output: File to write: JSONL, CSV or Parquet by its name.
     """
     with claimed_file(output):
-        from radreward.meta_evaluation.converters import convert
+        from radreward.meta_evaluation.converters.convert import JOINING_CONVERTERS, convert
 
         summary = convert(from_, input, output)
+        if from_ in JOINING_CONVERTERS:
+            _print_rater_agreement(output)
     print_line(f"{summary}: {output}")
     return 0
+
+
+def _print_rater_agreement(path: Path) -> None:
+    from radreward.io.text_tables import terminal_table
+    from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
+    from radreward.meta_evaluation.rater_table import RATER_FOOTNOTE, rater_table
+
+    table = rater_table(read_rated_pairs(path).targets)
+    if table is None:
+        print_line("One rater: agreement is unknown.")
+        return
+    console = make_console()
+    console.print(terminal_table(*table), "", RATER_FOOTNOTE)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from radreward.criteria import MRScoreCriteria
 from radreward.errors import InputError
 from radreward.meta_evaluation.converters import CONVERTERS, JOINING_CONVERTERS, convert
-from radreward.meta_evaluation.converters.ratings import RATINGS_FORMAT, RatingCase, cases_digest
+from radreward.meta_evaluation.converters.rating_key import KEY_FORMAT, cases_digest
+from radreward.meta_evaluation.converters.ratings import RATINGS_FORMAT
 from radreward.meta_evaluation.converters.rexval import COUNTS_FILE, REPORTS_FILE, SYSTEMS
 from radreward.meta_evaluation.preferences import read_preferences
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
@@ -24,6 +25,8 @@ from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
 
 Steps = tuple[str | int, ...]
 TEXTS = {"reference": "Small effusion.", "candidate": "No effusion."}
+DIGEST = cases_digest([(TEXTS["reference"], TEXTS["candidate"])], ["omission"])
+KEY = {"rate.key.json": {"format": KEY_FORMAT, "digest": DIGEST, "cases": [{"id": "1", "group": "g", "system": "A"}]}}
 SENTENCES = {
     "rows.jsonl": [
         {
@@ -103,17 +106,16 @@ SOURCES: dict[str, dict[str, Any]] = {
     },
     "rate": {
         "export.json": {
-            **{"format": RATINGS_FORMAT, "rater": "Anne", "criteria": ["omission"]},
-            "digest": cases_digest([RatingCase("1", *TEXTS.values())], ["omission"]),
-            "cases": [
-                {"id": "1", **TEXTS, "rating": 3, "errors": [{"criterion": "omission", "significant": True}]},
-            ],
-        }
+            **{"format": RATINGS_FORMAT, "digest": DIGEST, "rater": "Anne", "criteria": ["omission"]},
+            "cases": [{**TEXTS, "rating": 3, "errors": [{"criterion": "omission", "significant": True}]}],
+        },
+        **KEY,
     },
     "label-studio": {
+        **KEY,
         "export.json": [
             {
-                "data": {"id": "1", **TEXTS, "criteria": ["omission"]},
+                "data": {"case": 1, **TEXTS, "digest": DIGEST, "criteria": ["omission"]},
                 "annotations": [
                     {
                         **{"completed_by": {"id": 1, "email": "a@example.org"}, "was_cancelled": False},
@@ -125,7 +127,7 @@ SOURCES: dict[str, dict[str, Any]] = {
                     }
                 ],
             }
-        ]
+        ],
     },
 }
 VALUES = st.one_of(
@@ -186,7 +188,8 @@ def converted(layout: str, files: dict[str, Any]) -> str:
     with TemporaryDirectory() as folder:
         output = Path(folder, "output.jsonl")
         try:
-            convert(layout, write(Path(folder), files), output)
+            source = write(Path(folder), files)
+            convert(layout, sorted(source.iterdir()) if layout in JOINING_CONVERTERS else source, output)
         except InputError as error:
             message = str(error)
         else:

@@ -7,15 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
-from radreward.io.artifacts import read_json
-from radreward.io.validated_rows import RowError, text_field
-from radreward.meta_evaluation.converters.ratings import (
-    CaseRating,
-    RatingCase,
-    join_raters,
-    parse_case,
-    parse_case_rating,
-)
+from radreward.io.validated_rows import RowError, required_number_field, text_field
+from radreward.meta_evaluation.converters.rating_key import RatingCase, RatingKey, read_rating_sources
+from radreward.meta_evaluation.converters.ratings import CaseRating, join_raters, parse_case_rating
 from radreward.meta_evaluation.rated_pairs import RatedPair
 
 INSIGNIFICANT = "insignificant"
@@ -26,39 +20,47 @@ def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
     """Yield a pair per task with the ratings and errors of all annotators. Skipped annotations are ignored.
 
     Args:
-        sources: Files exported as JSON.
+        sources: Files exported as JSON, and the key that `radreward rate` wrote.
 
     Raises:
-        InputError: If a file is no such export, a rating or criterion is unknown, or an annotator judged a task twice.
-            The message names file and task.
+        InputError: If a file is no such export, a rating or criterion is unknown, an annotator judged a task twice, or
+            the key is missing or belongs to other cases. The message names file and task.
     """
+    key, exports = read_rating_sources(sources)
     cases: dict[str, RatingCase] = {}
     criteria: list[str] = []
     raters: dict[str, dict[str, CaseRating]] = {}
-    for path in sources:
-        tasks = read_json(path)
+    for path, tasks in exports:
         if not isinstance(tasks, list) or not tasks:
             raise InputError(f"{path}: Expected a list of tasks but got none. Export the project as JSON.")
         for number, task in enumerate(tasks, 1):
             try:
-                case, tags = _parse_task(task)
+                case, tags = _parse_task(task, key)
                 if cases.setdefault(case.id, case) != case or (criteria and criteria != tags):
-                    raise RowError("Expected the reports and criteria of the other tasks with this id but they differ")
+                    raise RowError("Expected the reports and criteria of the other tasks of this case but they differ")
                 criteria = tags
                 for rater, rating in _annotations(task, tags):
                     if raters.setdefault(rater, {}).setdefault(case.id, rating) != rating:
                         raise RowError(f"Expected one annotation of {rater} but got two that differ; cancel one")
             except RowError as error:
                 raise InputError(f"{path}, task {number}: {error}.") from error
+    if not cases:
+        raise InputError(f"{key.path}: Expected exports with this key but got none. Add them to --input.")
     yield from join_raters(list(cases.values()), criteria, raters)
 
 
-def _parse_task(task: Any) -> tuple[RatingCase, list[str]]:
+def _parse_task(task: Any, key: RatingKey) -> tuple[RatingCase, list[str]]:
     data = task.get("data") if isinstance(task, Mapping) else None
     criteria = data.get("criteria") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(criteria, list) or "annotations" not in task:
         raise RowError("Expected a task of `radreward rate` with annotations but got none; export the project as JSON")
-    return parse_case(data), [str(tag) for tag in criteria]
+    if data.get("digest") != key.digest:
+        raise RowError(f"field 'digest': Expected a task of {key.path} but got one of other cases")
+    number = required_number_field(data, "case", 1, len(key.entries))
+    if not number.is_integer():
+        raise RowError(f"field 'case': Expected an integer but got {number:g}")
+    case = key.case(int(number) - 1, text_field(data, "reference"), text_field(data, "candidate"))
+    return case, [str(tag) for tag in criteria]
 
 
 def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[tuple[str, CaseRating]]:

@@ -8,25 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from radreward.errors import InputError
-from radreward.io.artifacts import fingerprint, read_json_object
-from radreward.io.validated_rows import RowError, number_field, optional_text_field, text_field
+from radreward.io.validated_rows import RowError, number_field, text_field
+from radreward.meta_evaluation.converters.rating_key import RatingCase, RatingKey, cases_digest, read_rating_sources
 from radreward.meta_evaluation.rated_pairs import RatedPair
 
 T = TypeVar("T")
 RATINGS_FORMAT = "radreward ratings 1"
 MIN_RATING, MAX_RATING = 1, 5
-
-
-class RatingCase(NamedTuple):
-    """A pair of reports to rate."""
-
-    id: str
-    reference: str
-    candidate: str
-    group: str | None = None
-    """The case, if it has several candidates."""
-    system: str | None = None
-    """System that wrote the candidate; raters do not see it."""
 
 
 class CaseRating(NamedTuple):
@@ -37,26 +25,6 @@ class CaseRating(NamedTuple):
     """Criterion of each error, and True if it is clinically significant."""
 
 
-def parse_case(values: Mapping[str, Any]) -> RatingCase:
-    """Return the case of a row.
-
-    Raises:
-        RowError: If a field is missing or no text.
-    """
-    return RatingCase(
-        text_field(values, "id", allow_integer=True),
-        text_field(values, "reference"),
-        text_field(values, "candidate"),
-        optional_text_field(values, "group", allow_integer=True),
-        optional_text_field(values, "system"),
-    )
-
-
-def cases_digest(cases: Sequence[RatingCase], criteria: Sequence[str]) -> str:
-    """Return a hash of cases and criteria, with which a changed export is recognized."""
-    return fingerprint([tuple(case) for case in cases], list(criteria))
-
-
 def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
     """Yield one pair per case with the ratings and error counts of all raters.
 
@@ -64,24 +32,24 @@ def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
     without marking an error, the counts are 0.
 
     Args:
-        sources: One file per rater.
+        sources: One file per rater, and the key that `radreward rate` wrote.
 
     Raises:
-        InputError: If a file is no export of the page or was changed, two files have the same rater or different
-            cases, or a rating or criterion is unknown. The message names file, case and field.
+        InputError: If a file is no export of the page or was changed, two files have the same rater, the key is missing
+            or belongs to other cases, or a rating or criterion is unknown. The message names file, case and field.
     """
+    key, exports = read_rating_sources(sources)
     raters: dict[str, dict[str, CaseRating]] = {}
-    first: tuple[list[RatingCase], list[str]] | None = None
-    for path in sources:
-        rater, cases, criteria, ratings = _read_rater(path)
-        if first and first != (cases, criteria):
-            raise InputError(f"{path}: Expected the cases and criteria of {sources[0]} but got different ones.")
+    cases: list[RatingCase] = []
+    criteria: list[str] = []
+    for path, value in exports:
+        rater, cases, criteria, ratings = _parse_export(path, value, key)
         if rater in raters:
             raise InputError(f"{path}: Expected one file per rater but got a second one of {rater!r}.")
-        first = cases, criteria
         raters[rater] = ratings
-    if first:
-        yield from join_raters(*first, raters)
+    if not raters:
+        raise InputError(f"{key.path}: Expected files of raters with this key but got none. Add them to --input.")
+    yield from join_raters(cases, criteria, raters)
 
 
 def join_raters(
@@ -115,25 +83,30 @@ def _count(rating: CaseRating, criteria: Sequence[str], significant_only: bool =
     return counts
 
 
-def _read_rater(path: Path) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating]]:
-    value = read_json_object(path)
-    if value.get("format") != RATINGS_FORMAT:
+def _parse_export(
+    path: Path, value: Any, key: RatingKey
+) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating]]:
+    if not isinstance(value, dict) or value.get("format") != RATINGS_FORMAT:
         raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported but got another format.")
+    if value.get("digest") != key.digest:
+        raise InputError(f"{path}: Expected ratings of the cases of {key.path} but got ratings of other ones.")
     criteria, entries = value.get("criteria"), value.get("cases")
     if not _is_list_of(criteria, str) or not _is_list_of(entries, dict):
         raise InputError(f"{path}: Expected a list of criteria and a list of cases but got others. Export it again.")
-    cases: list[RatingCase] = []
-    ratings: dict[str, CaseRating] = {}
+    texts: list[tuple[str, str]] = []
+    given: list[CaseRating] = []
     for number, entry in enumerate(entries, 1):
         try:
-            cases.append(parse_case(entry))
-            rating = parse_case_rating(entry.get("rating"), entry.get("errors"), criteria)
+            texts.append((text_field(entry, "reference"), text_field(entry, "candidate")))
+            given.append(parse_case_rating(entry.get("rating"), entry.get("errors"), criteria))
         except RowError as error:
             raise InputError(f"{path}, case {number}: {error}.") from error
-        if rating.rating is not None or rating.errors:
-            ratings[cases[-1].id] = rating
-    if value.get("digest") != cases_digest(cases, criteria):
+    if cases_digest(texts, criteria) != key.digest or len(texts) != len(key.entries):
         raise InputError(f"{path}: Expected the cases of the page but got changed ones. Export the file again.")
+    cases = [key.case(index, *pair) for index, pair in enumerate(texts)]
+    ratings = {
+        case.id: entry for case, entry in zip(cases, given, strict=True) if entry.rating is not None or entry.errors
+    }
     try:
         return text_field(value, "rater"), cases, criteria, ratings
     except RowError as error:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
-from radreward.io.validated_rows import read_validated_rows
-from radreward.meta_evaluation.converters.ratings import RatingCase, parse_case
+from radreward.io.validated_rows import optional_text_field, read_validated_rows, text_field
+from radreward.meta_evaluation.converters.rating_key import RatingCase
 
 _SIGNIFICANCE_PREFIXES = ("significant_", "insignificant_")
 
@@ -17,17 +19,29 @@ def read_cases(path: Path) -> list[RatingCase]:
     """Read the columns id, reference, candidate and, if present, group and system.
 
     Raises:
-        InputError: If the file cannot be read, a row is invalid, or an id is there twice. The message names the file
-            and the row.
+        InputError: If the file cannot be read or is empty, a row is invalid, or an id is there twice. The
+            message names the file and the row.
     """
-    rows = list(read_validated_rows(path, parse_case))
+    rows = list(read_validated_rows(path, _parse_case))
     counts = Counter(case.id for _, case in rows)
     for number, case in rows:
         if counts[case.id] > 1:
             raise InputError(
                 f"{path}, row {number}: field 'id': Expected different ids but {case.id!r} is there twice."
             )
+    if not rows:
+        raise InputError(f"{path}: Expected cases to rate but the file has none.")
     return [case for _, case in rows]
+
+
+def _parse_case(values: Mapping[str, Any]) -> RatingCase:
+    return RatingCase(
+        text_field(values, "id", allow_integer=True),
+        text_field(values, "reference"),
+        text_field(values, "candidate"),
+        optional_text_field(values, "group", allow_integer=True),
+        optional_text_field(values, "system"),
+    )
 
 
 def check_error_types(criteria: Criteria) -> None:

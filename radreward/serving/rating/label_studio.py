@@ -10,17 +10,25 @@ from radreward.criteria import Criteria
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import write_text_file
 from radreward.meta_evaluation.converters.label_studio import INSIGNIFICANT
-from radreward.meta_evaluation.converters.ratings import MAX_RATING, RatingCase
+from radreward.meta_evaluation.converters.rating_key import RatingCase
+from radreward.meta_evaluation.converters.ratings import MAX_RATING
 from radreward.types import Side
 
 
-def write_label_studio(cases: Sequence[RatingCase], criteria: Criteria, path: Path) -> Path:
+def write_label_studio(cases: Sequence[RatingCase], criteria: Criteria, digest: str, path: Path) -> Path:
     """Write tasks as JSON to `path`, and the labelling configuration beside them as XML; return the path of the XML.
+
+    A task has the number of its case in the key instead of id, group and system, as annotators see all fields.
 
     Raises:
         InputError: If a file cannot be written.
     """
-    write_json(path, [{"data": {**case._asdict(), "criteria": list(criteria.tags)}} for case in cases])
+    shared = {"digest": digest, "criteria": list(criteria.tags)}
+    tasks = [
+        {"data": {"case": number, "reference": case.reference, "candidate": case.candidate, **shared}}
+        for number, case in enumerate(cases, 1)
+    ]
+    write_json(path, tasks)
     config = path.with_suffix(".xml")
     write_text_file(config, _labelling_config(criteria))
     return config

@@ -1,13 +1,16 @@
 """Cases to rate, and files as the page exports them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver import Chrome
 
+from radreward.cli import main
 from radreward.criteria import RadCliQCriteria
+from radreward.meta_evaluation.converters.rating_key import write_key
 from radreward.serving.rating.cases import read_cases
 from tests.serving.rating.exported_files import GivenRating, write_export
 
@@ -23,12 +26,20 @@ CASES = [
 ]
 TAGS = list(RadCliQCriteria().tags)
 ExportFile = Callable[..., Path]
+Show = Callable[[], Chrome]
 
 
 @pytest.fixture
 def cases_file(tmp_path: Path) -> Path:
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(json.dumps(case) + "\n" for case in CASES))
+    return path
+
+
+@pytest.fixture
+def key_file(cases_file: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "rate.key.json"
+    write_key(read_cases(cases_file), TAGS, path)
     return path
 
 
@@ -42,3 +53,22 @@ def export(cases_file: Path, tmp_path: Path) -> ExportFile:
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture
+def opened(browser: Chrome, cases_file: Path, tmp_path: Path) -> Iterator[Show]:
+    """Return a function that opens the page, again too; console messages are errors."""
+    page = tmp_path / "rate.html"
+    assert main(["rate", "--input", str(cases_file), "--output", str(page)]) == 0
+    downloads = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+
+    def show() -> Chrome:
+        browser.get(page.as_uri())
+        assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+        return browser
+
+    show().execute_script("localStorage.clear(); sessionStorage.clear()")
+    yield show
+    browser.execute_script("localStorage.clear(); sessionStorage.clear()")
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

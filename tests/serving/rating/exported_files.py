@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from radreward.meta_evaluation.converters.ratings import RATINGS_FORMAT, RatingCase, cases_digest
+from radreward.meta_evaluation.converters.rating_key import RatingCase, cases_digest
+from radreward.meta_evaluation.converters.ratings import RATINGS_FORMAT
 
+NO_PLACE = {"side": None, "start": None, "end": None, "text": ""}
 GivenRating = tuple[int | None, list[tuple[str, bool]]]
 """Rating of a case, and criterion and significance of each error."""
 
@@ -24,12 +26,14 @@ def write_export(
     rated = [*given, *[(None, list[tuple[str, bool]]())] * len(cases)]
     entries = [
         {
-            **case._asdict(),
+            "reference": case.reference,
+            "candidate": case.candidate,
             "rating": rating,
-            "errors": [{"criterion": tag, "significant": significant} for tag, significant in errors],
+            "errors": [{"criterion": tag, "significant": significant, **NO_PLACE} for tag, significant in errors],
             "note": "",
         }
         for case, (rating, errors) in zip(cases, rated, strict=False)
     ]
-    content = {"format": RATINGS_FORMAT, "digest": cases_digest(cases, tags), "rater": rater, "criteria": list(tags)}
+    digest = cases_digest([(case.reference, case.candidate) for case in cases], tags)
+    content = {"format": RATINGS_FORMAT, "digest": digest, "rater": rater, "criteria": list(tags)}
     path.write_text(json.dumps({**content, "cases": entries, **changes}))

@@ -1,154 +1,210 @@
-// Keys, saving, and the export.
+// Screens, keys, and files.
 
 const view = el("div", {});
-const progress = el("p", { class: "muted progress", role: "status" });
-const message = el("p", { class: "bad", role: "alert" });
-const nameField = el("input", { autocomplete: "off", "data-key": "rater", on: { input: () => update({ rater: nameField.value }) } });
-const fileField = el("input", { type: "file", accept: ".json", class: "visually-hidden", on: { change: openFile } });
+const message = el("p", { class: "bad message", role: "alert" });
+const help = el("details", { class: "help" }, el("summary", {}, "How to rate"), helpText());
+const raterLine = el("span", { class: "rater" });
+const selected = el("p", { class: "selected-text muted", "aria-live": "polite" });
+const fileField = el("input", { type: "file", accept: ".json", class: "visually-hidden", tabindex: -1, "aria-label": "Exported file", on: { change: openFile } });
 
-function update(change) {
-  Object.assign(state, change);
-  save();
-  renderProgress();
+function announce(text) {
+  message.textContent = text;
 }
 
 function change(edit) {
-  edit(current());
-  save();
+  announce("");
+  changeEntry(edit);
   render();
 }
 
 const rate = (value) => change((entry) => (entry.rating = entry.rating === value ? null : value));
 const deleteError = (index) => change(({ errors }) => errors.splice(index, 1));
 const toggleError = (index) => change(({ errors }) => (errors[index].significant = !errors[index].significant));
+const onLastError = (action) => () => current().errors.length && action(current().errors.length - 1);
 
 function addError(criterion) {
   const error = { criterion, significant: true, ...selectedSpan() };
-  deselect();
+  cursor.isActive = false;
   change(({ errors }) => errors.push(error));
 }
 
-function show(index) {
-  if (index < 0 || index >= data.cases.length) return;
+function writeNote(note) {
+  changeEntry((entry) => (entry.note = note), "note");
+  renderList();
+}
+
+function step(isUndo) {
+  const position = session.position;
+  announce(moveStep(isUndo));
+  if (session.position !== position) Object.assign(cursor, { side: null, isActive: false });
+  rememberSession();
+  render();
+}
+
+function show(position) {
+  if (position < 0 || position >= data.cases.length) return;
   Object.assign(cursor, { side: null, isActive: false });
-  update({ index });
+  session.position = position;
+  announce("");
+  rememberSession();
   render();
   scrollTo({ top: 0 });
 }
 
-function renderProgress() {
-  const saved = state.saved ? "Saved in this browser." : "This browser cannot save: export before you close it.";
-  progress.textContent = `Case ${state.index + 1} of ${data.cases.length} · ${numRated()} rated · ${saved}`;
-  progress.classList.toggle("bad", !state.saved);
+function showUnrated() {
+  const position = nextUnrated(session.position);
+  if (position < 0) announce("All cases are rated. Export the file and send it back.");
+  else show(position);
 }
 
-// Render the case again and restore the keyboard focus.
-function render() {
-  const key = document.activeElement?.dataset?.key;
-  view.replaceChildren();
-  add(
-    view,
-    el("h3", { class: "muted" }, `Case ${data.cases[state.index].id}`),
-    el("div", { class: "sides" }, ["reference", "candidate"].map((side) => reportPane(side, render))),
-    el("h2", {}, "Errors of the candidate"),
-    criterionButtons(addError),
-    errorTable(toggleError, deleteError),
-    el("h2", {}, "Rating of the candidate"),
-    ratingChoices(rate),
-    noteField((note) => update({ ratings: state.ratings.map((entry, index) => (index === state.index ? { ...entry, note } : entry)) })),
-  );
-  if (key) [...view.querySelectorAll("[data-key]")].find((node) => node.dataset.key === key)?.focus({ preventScroll: true });
+const listBox = el("div", {});
+function renderList() {
+  listBox.replaceChildren(caseList(show));
+  for (const chip of listBox.querySelectorAll("[aria-current]")) chip.parentElement.scrollTop = chip.offsetTop - chip.parentElement.offsetTop - chip.offsetHeight;
   renderProgress();
 }
 
+onSelection = () => {
+  selected.textContent = selectionLine();
+  view.classList.toggle("selecting", cursor.isActive);
+};
+
+// Render the screen again and restore the keyboard focus.
+function render() {
+  const { dataset, selectionStart } = document.activeElement ?? {};
+  const isRating = session.rater !== null;
+  byId("controls").hidden = !isRating;
+  view.replaceChildren();
+  if (!isRating) return view.append(startView(start, () => fileField.click()));
+  raterLine.textContent = session.rater;
+  undoButton.disabled = !session.undo.length;
+  redoButton.disabled = !session.redo.length;
+  add(
+    view,
+    listBox,
+    el("h3", { class: "muted" }, `Case ${session.position + 1}`),
+    el("div", { class: "sides" }, Object.keys(SIDES).map(reportPane)),
+    el("section", { class: "picker", "aria-label": "Errors" }, el("h2", {}, "Errors of the candidate"), selected, criterionButtons(addError)),
+    errorTable(toggleError, deleteError),
+    el("h2", {}, "Rating of the candidate"),
+    ratingChoices(rate),
+    noteField(writeNote),
+  );
+  renderList();
+  paintSelection();
+  const focused = dataset?.key && [...view.querySelectorAll("[data-key]")].find((node) => node.dataset.key === dataset.key);
+  focused?.focus({ preventScroll: true });
+  if (focused?.matches("textarea")) focused.setSelectionRange(selectionStart, selectionStart);
+}
+
+function start(rater) {
+  announce("");
+  help.open = false;
+  startSession(rater);
+  render();
+  scrollTo({ top: 0 });
+}
+
+function changeRater() {
+  endSession();
+  announce("");
+  help.open = true;
+  render();
+  view.querySelector("input").focus();
+}
+
 function exportFile() {
-  if (!state.rater.trim()) {
-    message.textContent = "Enter your name first: the file is named after you.";
-    return nameField.focus();
-  }
-  message.textContent = numRated() < data.cases.length ? `${data.cases.length - numRated()} cases are not rated yet.` : "";
+  const missing = data.cases.length - numRated(session.entries);
+  announce(missing ? `Exported; ${plural(missing, "case is", "cases are")} not rated yet.` : "");
   const url = URL.createObjectURL(new Blob([JSON.stringify(exported(), null, 1)], { type: "application/json" }));
-  const name = state.rater.trim().replaceAll(/[^\p{L}\p{N}]+/gu, "-");
+  const name = session.rater.replaceAll(/[^\p{L}\p{N}]+/gu, "-");
   el("a", { href: url, download: `ratings-${name}.json` }).click();
   URL.revokeObjectURL(url);
 }
 
 async function openFile() {
   const [file] = fileField.files;
+  const text = await file?.text();
   fileField.value = "";
-  if (!file) return;
-  const isStarted = state.ratings.some(({ rating, errors, note }) => rating !== null || errors.length || note);
-  if (isStarted && !confirm("Replace the ratings in this browser by those of the file?")) return;
-  message.textContent = imported(await file.text()) ?? "";
-  nameField.value = state.rater;
-  save();
-  render();
+  if (text === undefined) return;
+  const opened = parseExport(text);
+  if (typeof opened === "string") return announce(opened);
+  const stored = readRater(opened.rater)?.entries ?? [];
+  const isOther = stored.some(isStarted) && !isEqual(stored, opened.entries);
+  const question = `Replace the ${numRated(stored)} ratings of ${opened.rater} in this browser by the ${numRated(opened.entries)} of the file?`;
+  if (isOther && !confirm(question)) return;
+  if (writeRater(opened.rater, opened.entries)) return start(opened.rater);
+  announce("This browser cannot store the ratings of the file, so that it is not opened.");
 }
 
 const ACTIONS = {
-  n: () => show(state.index + 1),
-  p: () => show(state.index - 1),
-  PageDown: () => show(state.index + 1),
-  PageUp: () => show(state.index - 1),
-  s: () => current().errors.length && toggleError(current().errors.length - 1),
-  Delete: () => current().errors.length && deleteError(current().errors.length - 1),
-  Backspace: () => current().errors.length && deleteError(current().errors.length - 1),
-  Escape: () => {
-    deselect();
-    render();
-  },
+  n: () => show(session.position + 1),
+  p: () => show(session.position - 1),
+  u: showUnrated,
+  PageDown: () => show(session.position + 1),
+  PageUp: () => show(session.position - 1),
+  s: onLastError(toggleError),
+  Delete: onLastError(deleteError),
+  Backspace: onLastError(deleteError),
+  Escape: deselect,
   ...Object.fromEntries(SCALE.map((_, index) => [String(index + 1), () => rate(index + 1)])),
   ...Object.fromEntries(criteria.filter(({ key }) => key).map(({ tag, key }) => [key, () => addError(tag)])),
 };
+const CONTROL_ACTIONS = { s: exportFile, z: () => step(true), y: () => step(false), Z: () => step(false) };
 
 document.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key === "s") {
-    event.preventDefault();
-    return exportFile();
-  }
+  if (session.rater === null) return;
   const isTyping = event.target.matches("input, textarea, select");
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && Object.hasOwn(CONTROL_ACTIONS, event.key)) {
+    if (isTyping && event.key !== "s") return; // the field takes back its own text
+    event.preventDefault();
+    return CONTROL_ACTIONS[event.key]();
+  }
   if (isTyping || event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(ACTIONS, event.key)) return;
   event.preventDefault();
   ACTIONS[event.key]();
 });
 
-const button = (title, onClick, key) =>
-  el("button", { type: "button", class: "more", on: { click: onClick } }, title, key ? el("kbd", {}, key) : null);
+addEventListener("storage", ({ key }) => {
+  if (session.rater === null) return view.querySelector("[data-key=rater]").value || render(); // a name being typed stays
+  if (key !== storageKey(session.rater)) return;
+  const changed = refreshEntries().map((index) => session.order.indexOf(index) + 1);
+  if (!changed.length) return;
+  announce(`${session.rater} changed ${plural(changed.length, "case")} in another tab: ${changed.sort((a, b) => a - b).slice(0, 5).join(", ")}${changed.length > 5 ? ", …" : ""}.`);
+  render();
+});
 
-restore();
-nameField.value = state.rater;
-add(
-  byId("head"),
-  el("h1", {}, data.title),
-  el(
-    "details",
-    { class: "help", open: state.ratings.every(({ rating }) => rating === null) },
-    el("summary", {}, "How to rate"),
-    el(
-      "ul",
-      {},
-      el("li", {}, "Read both reports. The reference is right; judge the candidate."),
-      el("li", {}, "Select the words of an error: by mouse, or by Tab to a report, arrow keys, and Shift with arrow keys."),
-      el("li", {}, "Press the letter of the type of error, and ", el("kbd", {}, "s"), " if it does not matter for the patient’s care."),
-      el("li", {}, el("kbd", {}, "Delete"), " removes the last error. Something missing may be marked in the reference, or nowhere."),
-      el("li", {}, "Rate the candidate from ", el("kbd", {}, "1"), " to ", el("kbd", {}, "5"), "; ", el("kbd", {}, "n"), " and ", el("kbd", {}, "p"), " go to the next and to the previous case."),
-      el("li", {}, "The browser saves after every change. At the end, export the file and send it back. Nothing leaves this computer before."),
-    ),
-  ),
-);
+const button = (title, onClick, key, label = null) =>
+  el("button", { type: "button", class: "more", "aria-label": label, on: { click: onClick } }, title, key ? el("kbd", {}, key) : null);
+const undoButton = button("↶", () => step(true), null, "Undo");
+const redoButton = button("↷", () => step(false), null, "Redo");
+
+add(byId("head"), el("h1", {}, data.title), help);
 const controls = byId("controls");
 controls.addEventListener("submit", (event) => event.preventDefault());
 add(
   controls,
-  el("label", { class: "field" }, el("span", {}, "Your name"), nameField),
-  button("Previous", () => show(state.index - 1), "p"),
-  button("Next", () => show(state.index + 1), "n"),
-  button("Export", exportFile, "Ctrl+S"),
-  button("Open a saved file", () => fileField.click()),
-  fileField,
-  progress,
-  message,
+  el("div", { class: "status-line" }, el("span", {}, "Rated by ", raterLine), progressBar, progressText),
+  el(
+    "div",
+    { class: "buttons" },
+    button("Previous", () => show(session.position - 1), "p"),
+    button("Next", () => show(session.position + 1), "n"),
+    button("Next unrated", showUnrated, "u"),
+    undoButton,
+    redoButton,
+    button("Export", exportFile, "Ctrl+S"),
+  ),
 );
-byId("main").append(view);
+byId("main").append(message, view, fileField);
+add(
+  byId("foot"),
+  button("Next unrated", showUnrated, "u"),
+  button("Change rater", changeRater),
+  button("Open a saved file", () => fileField.click()),
+);
+const remembered = rememberedSession();
+if (remembered) startSession(remembered.rater, remembered.position);
+help.open = !remembered;
 render();
 document.documentElement.dataset.ready = "true";
