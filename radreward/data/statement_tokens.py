@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 import torch
@@ -37,10 +38,9 @@ def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: Segme
     spans = sentence_spans(text)
     of_token = torch.full((num_tokens,), len(spans))
     first = tokenizer.num_prefix_tokens if is_root else 0
-    number = 0
+    starts = [start for start, _ in spans]
     for index, (start, _) in enumerate(tokenizer.offsets(text)[: num_tokens - first], first):
-        while number < len(spans) and start >= spans[number][1]:
-            number += 1
-        if number < len(spans) and start >= spans[number][0]:
+        number = bisect_right(starts, start) - 1  # tokens may be in another order than the text
+        if number >= 0 and start < spans[number][1]:
             of_token[index] = number
     return StatementTokens(text, spans, of_token)

@@ -168,19 +168,26 @@ class SegmentTokenizer:
         return len(self._encode_cached(text))
 
     def truncate(self, text: str, max_tokens: int) -> str:
-        """Truncate a text to its first `max_tokens` tokens."""
+        """Return the part of a text with its first `max_tokens` tokens, in their order."""
         if self.length(text) <= max_tokens:
             return text
-        return text[: self.offsets(text)[max_tokens - 1][1]] if max_tokens else ""
+        if not max_tokens:
+            return ""
+        wording = standard_wording(text) if self.standardize else None
+        end = self._spans(wording.text if wording else text)[max_tokens - 1][1]
+        return wording.original_start(end) if wording else text[:end]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return first and last character of each token of a text."""
         wording = standard_wording(text) if self.standardize else None
-        read = wording.text if wording else text
-        spans: list[tuple[int, int]] = self.tokenizer(
-            read, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
-        )["offset_mapping"]
+        spans = self._spans(wording.text if wording else text)
         return [wording.original_span(*span) for span in spans] if wording else spans
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        spans: list[tuple[int, int]] = self.tokenizer(
+            text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        return spans
 
     @property
     def num_prefix_tokens(self) -> int:

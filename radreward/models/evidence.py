@@ -64,6 +64,22 @@ def concentrated(wrong: Tensor, errors: Tensor) -> Tensor:
     return wrong * support / (support + MIN_SUPPORT)
 
 
+def sum_evidence(values: Tensor, num_criteria: int) -> Tensor:
+    """Return the (..., K) sums of (..., S, K) evidence over tokens, with the wrong weight `concentrated`.
+
+    Args:
+        values: One column per criterion and, if the model predicts them, the matched and the wrong weight.
+        num_criteria: Number of criteria.
+
+    >>> sum_evidence(torch.tensor([[0.9, 1.0, 0.5], [0.0, 1.0, 0.01]]), 1)
+    tensor([0.9000, 2.0000, 0.4509])
+    """
+    if values.shape[-1] == num_criteria:
+        return values.sum(-2)
+    wrong = concentrated(values[..., -1], values[..., :num_criteria].sum(-1))
+    return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(-2)
+
+
 class TokenComparison(nn.Module):
     """Non-negative evidence per token, so that a correct statement cannot offset an error elsewhere.
 

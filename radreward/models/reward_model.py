@@ -13,7 +13,7 @@ from radreward.data.packing import to_rows
 from radreward.errors import InputError
 from radreward.io.artifacts import load_into
 from radreward.models.backbone import Backbone
-from radreward.models.evidence import PairEvidence, TokenComparison, concentrated
+from radreward.models.evidence import PairEvidence, TokenComparison, sum_evidence
 from radreward.models.heads import FeatureHead, MultiRewardHead
 from radreward.models.pooling import POOLINGS
 from radreward.models.transformers_attention import is_encoder, packed_inputs
@@ -187,18 +187,10 @@ class EvidenceRewardModel(RewardModel):
 
     def read_out(self, states: Tensor, packed: PackedBatch) -> RewardOutput:
         """See `RewardModel.read_out`."""
-        evidence = self.evidence(states, packed)
-        totals = self._sum(evidence.candidate.values) + self._sum(evidence.reference.values)
-        size = len(self.criteria)
+        evidence, size = self.evidence(states, packed), len(self.criteria)
+        totals = sum_evidence(evidence.candidate.values, size) + sum_evidence(evidence.reference.values, size)
         finding_weights = totals[:, size:] if self.predicts_findings else None
         return RewardOutput(totals[:, :size] * -self.criterion_weights, finding_weights, evidence)
-
-    def _sum(self, values: Tensor) -> Tensor:
-        """Return the (C, K) sums of the (C, S, K) evidence of one side; see `concentrated` for the wrong weight."""
-        if not self.predicts_findings:
-            return values.sum(1)
-        wrong = concentrated(values[..., -1], values[..., : len(self.criteria)].sum(-1))
-        return torch.cat([values[..., :-1], wrong.unsqueeze(-1)], -1).sum(1)
 
 
 def build_reward_model(

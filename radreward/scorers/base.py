@@ -14,7 +14,7 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
-from radreward.text.normalization import normalize_report
+from radreward.text.normalization import normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.recognition import reads_as_report
 from radreward.text.report_parser import MAX_REPORT_CHARS
@@ -148,7 +148,7 @@ class Scorer(ABC):
     ) -> Scores:
         """Return one row of scores per pair, in order. An invalid pair gets NaN and a status with the reason.
 
-        The quality of a candidate that equals its reference, up to white space, is always 1.
+        The quality of a candidate with the wording of its reference, see `wording_key`, is always 1.
 
         Args:
             references: Any sequence of texts, see `text_list`: texts are paired by position, never by an index.
@@ -179,7 +179,9 @@ class Scorer(ABC):
         scores = _spread_rows(scores, errors, valid)
         total, quality, status = scores.total, scores.quality, list(scores.status)
         if quality is not None:
-            quality[[index for index in valid if references[index].split() == candidates[index].split()]] = 1.0
+            quality[[index for index in valid if wording_key(references[index]) == wording_key(candidates[index])]] = (
+                1.0
+            )
             quality[~total.isfinite()] = math.nan
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan

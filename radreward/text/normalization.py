@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from radreward.text.sentence_splitter import LINE_START
@@ -16,6 +17,18 @@ _MARKS = {
 _TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
 _CLOSING = ".!?:;,"
 """Characters after which a line break counts as a space."""
+
+
+_FINAL_PUNCTUATION = re.compile(r"[\s.!?;:,]+$")
+
+
+def wording_key(text: str) -> str:
+    """Return the words of a statement or report: texts that differ in case, space and final punctuation are equal.
+
+    >>> wording_key("No  acute Disease.") == wording_key("NO ACUTE DISEASE")
+    True
+    """
+    return _FINAL_PUNCTUATION.sub("", " ".join(text.split())).casefold()
 
 
 def normalize_report(text: str) -> str:

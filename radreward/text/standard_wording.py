@@ -1,16 +1,17 @@
-"""Standard wording of reports for small encoders: possible findings only, sizes in mm, no abbreviations."""
+"""Standard wording of reports for small encoders: possible findings in one order, sizes in mm, no abbreviations."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
+from radreward.text.normalization import wording_key
 from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.text.severity import first_severity
@@ -46,6 +47,10 @@ _LINK = re.compile(r"[,;/]|\b(?:or|nor|and|no|without|with|of|to|for|in|on|as|by
 """Signs and words that connect two names in a list or a phrase."""
 _LIST_GOES_ON = re.compile(r"(?:(?!\b(?:no|without)\b).)*\b(?:or|nor)\b", re.IGNORECASE | re.DOTALL)
 """An "or" before the next denial."""
+_REFERS_BACK = re.compile(
+    r"(?:its?|this|that|these|those|they|their|which|both|the (?:latter|former))\b", re.IGNORECASE
+)
+"""Start of a statement that depends on the one before it."""
 _SIDE = re.compile(r"\b(?:left|right|bilateral)\b", re.IGNORECASE)
 _POSITIVE = re.compile(r"\bpositive for\b", re.IGNORECASE)
 
@@ -55,9 +60,11 @@ class StandardWording(NamedTuple):
 
     text: str
     parts: list[tuple[int, int]]
-    """Start and end of each part in the original. Unchanged and replaced parts alternate."""
+    """Start and end of each part in the original. Unchanged and replaced parts alternate; an empty original part is
+    replaced by the space between two statements."""
     starts: list[int]
     """Start of each part in the text, in order."""
+    original: str
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original that a span of the text comes from. A replaced part counts as a whole.
@@ -66,6 +73,16 @@ class StandardWording(NamedTuple):
         (8, 14)
         """
         return self._origin(start, 0), self._origin(max(start, end - 1), 1)
+
+    def original_start(self, end: int) -> str:
+        """Return the original wording of the first `end` characters of the text, in their order.
+
+        >>> standard_wording("Small R effusion. Mass of 1.2 cm.").original_start(10)
+        'Mass of 1.2 cm'
+        """
+        number = bisect_right(self.starts, max(0, end - 1)) - 1
+        spans = [*self.parts[:number], (self.parts[number][0], self._origin(max(0, end - 1), 1))]
+        return "".join(self.original[start:stop] or " " * (index % 2) for index, (start, stop) in enumerate(spans))
 
     def _origin(self, position: int, side: int) -> int:
         """Return the start (side 0) or end (side 1) of a character's original; every second part is replaced."""
@@ -77,31 +94,46 @@ class StandardWording(NamedTuple):
 def standard_wording(text: str) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
-    Other statements count neither as right nor as wrong, see `may_report_finding`. Sizes need one unit because encoders
-    compare words, and "1.2 cm" and "12 mm" have no number in common.
+    Other statements count neither as right nor as wrong, see `may_report_finding`. The statements are in alphabetical
+    order, without repetitions, so that the order of independent statements does not matter. A statement that refers
+    back, such as "It is stable.", remains after the statement before it. Sizes need one unit because encoders compare
+    words, and "1.2 cm" and "12 mm" have no number in common.
 
-    >>> standard_wording("The heart is normal. A 1.2 x 0.8 cm RLL nodule, R-sided effusion w/o PTX.").text
-    'A 12 x 8 mm right lower lobe nodule, right-sided effusion without pneumothorax.'
+    >>> standard_wording("The heart is normal. R-sided effusion w/o PTX. A 1.2 x 0.8 cm RLL nodule.").text
+    'A 12 x 8 mm right lower lobe nodule. right-sided effusion without pneumothorax.'
     """
     texts: list[str] = []
     parts: list[tuple[int, int]] = []
-    end = 0
-    for start, stop, replacement in _replacements(text):
-        texts += [text[end:start], replacement]
-        parts += [(end, start), (start, stop)]
-        end = stop
-    texts.append(text[end:])
-    parts.append((end, len(text)))
-    return StandardWording("".join(texts), parts, [0, *accumulate(map(len, texts[:-1]))])
+    for first, last in _ordered_statements(text):
+        if parts:
+            texts.append(" ")
+            parts.append((first, first))
+        end = first
+        for match in _PATTERN.finditer(text, first, last):
+            texts += [text[end : match.start()], _replacement(match)]
+            parts += [(end, match.start()), match.span()]
+            end = match.end()
+        texts.append(text[end:last])
+        parts.append((end, last))
+    if not parts:
+        texts, parts = [""], [(0, 0)]
+    return StandardWording("".join(texts), parts, [0, *accumulate(map(len, texts[:-1]))], text)
 
 
-def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and replacement of each part of a text that changes in standard wording, in order."""
-    for start, following in pairwise([*(start for start, _ in sentence_spans(text)), len(text)]):
-        if may_report_finding(text[start:following].rstrip()):
-            yield from ((*match.span(), _replacement(match)) for match in _PATTERN.finditer(text, start, following))
-        else:
-            yield start, following, ""
+def _ordered_statements(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the statements that may report a finding, in the order of their words, each wording once."""
+    groups: list[list[tuple[int, int]]] = []
+    for start, end in sentence_spans(text):
+        statement = text[start:end]
+        if may_report_finding(statement):
+            if groups and _REFERS_BACK.match(statement):
+                groups[-1].append((start, end))
+            else:
+                groups.append([(start, end)])
+    by_words: dict[str, list[tuple[int, int]]] = {}
+    for group in groups:
+        by_words.setdefault(" ".join(wording_key(text[slice(*span)]) for span in group), group)
+    return [span for _, group in sorted(by_words.items()) for span in group]
 
 
 def _replacement(match: re.Match[str]) -> str:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
-from radreward.data.statement_tokens import statement_tokens
-from radreward.data.tokenizer import SegmentTokenizer
-from radreward.models.evidence import TokenEvidence, concentrated
+from radreward.models.evidence import concentrated
+from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.systems.er2score.statements import sum_by_statement
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.significance import significance_weight
-from radreward.types import Side
 
 
-def findings_for_patient(
-    reports: Mapping[Side, str],
-    evidence: Mapping[Side, TokenEvidence],
-    context: PatientContext,
-    num_criteria: int,
-    tokenizer: SegmentTokenizer,
-) -> Tensor:
+def findings_for_patient(pair: PairStatements, context: PatientContext, num_criteria: int) -> Tensor:
     """Return the (2,) finding weights of a pair, matched and wrong, for one patient, before calibration.
 
     The findings that a statement reports have the total significance w in general and w' for the patient. If w > 0,
@@ -31,18 +21,15 @@ def findings_for_patient(
     the statement).
 
     Args:
-        reports: Both normalized reports.
-        evidence: Evidence of the tokens of both: one column per criterion, then the matched and the wrong weight.
+        pair: Statements with the evidence of their tokens: one column per criterion, then matched and wrong weight.
         context: Age and indication of the patient.
         num_criteria: Number of criteria.
-        tokenizer: Tokenizer of the prompts, which contain only the two reports.
     """
     total = torch.zeros(2)
-    for side, report in reports.items():
-        values = evidence[side].values.float()
+    for side, statements in pair.statements.items():
+        values = pair.evidence[side].values.float()
         errors = values[:, :num_criteria].sum(1)
         matched, wrong = values[:, num_criteria], concentrated(values[:, num_criteria + 1], errors)
-        statements = statement_tokens(report, len(values), side is Side.REFERENCE, tokenizer)
         sums = sum_by_statement(statements, torch.stack([matched, wrong, errors], 1))
         total += sums[-1, :2]  # tokens outside of all statements
         for index, row in enumerate(sums[:-1]):

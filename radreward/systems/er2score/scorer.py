@@ -21,6 +21,7 @@ from radreward.models.evidence import TokenEvidence
 from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import StatementEvidence, locate_errors
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
@@ -32,6 +33,8 @@ _SideEvidence = Mapping[Side, TokenEvidence]
 """Evidence of the tokens of a candidate and of its reference."""
 EMBEDDED_DIR = Path(__file__).with_name("embedded")
 """Folder of the shipped model."""
+REWARD_DECIMALS = 4
+"""Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
 
@@ -138,49 +141,55 @@ class RewardModelScorer(Scorer):
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
-        located: list[_SideEvidence | None] = []
+        pairs: list[PairStatements | None] = []
         for start in range(0, len(references), SORT_WINDOW):
             window = slice(start, start + SORT_WINDOW)
             paths, window_status = self._encode_pairs(references[window], candidates[window])
             output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
             for row, path in enumerate(paths, start):
-                located.append(None)
+                pairs.append(None)
                 if path:
-                    outputs[row], located[row] = output_of[path]
+                    outputs[row], evidence = output_of[path]
+                    if evidence is not None:
+                        pairs[row], outputs[row] = self._read_statements(references[row], candidates[row], evidence)
             status += window_status
-        rewards, finding_weights = outputs[:, :-2], outputs[:, -2:]
+        rewards, finding_weights = outputs[:, :-2].round(decimals=REWARD_DECIMALS), outputs[:, -2:]
         if self.uses_context:
-            tokenizer = self._prompt_encoder.segment_tokenizer
-            for row, (context, evidence) in enumerate(zip(contexts, located, strict=True)):
-                if context != NO_CONTEXT and evidence:
-                    reports = {Side.CANDIDATE: candidates[row], Side.REFERENCE: references[row]}
-                    finding_weights[row] = findings_for_patient(reports, evidence, context, len(criteria), tokenizer)
+            for row, (context, pair) in enumerate(zip(contexts, pairs, strict=True)):
+                if context != NO_CONTEXT and pair:
+                    finding_weights[row] = findings_for_patient(pair, context, len(criteria))
         counts = calibration.predict_counts(rewards) if calibration else None
         return Scores(
             criteria.total(rewards),
             rewards,
             counts,
             tuple(status),
-            self._locate_errors(references, candidates, located, counts),
+            self._locate_errors(pairs, counts),
             self.artifact.quality(finding_weights),
         )
 
+    def _read_statements(
+        self, reference: str, candidate: str, evidence: _SideEvidence
+    ) -> tuple[PairStatements, Tensor]:
+        """Return the statements of a pair, and its (N + 2,) outputs without errors in statements of both reports."""
+        model, reports = self.artifact.model, {Side.CANDIDATE: candidate, Side.REFERENCE: reference}
+        size = len(model.criteria)
+        pair = pair_statements(reports, evidence, size, self._prompt_encoder.segment_tokenizer)
+        outputs = pair.sums(size)
+        outputs[:size] *= -model.criteria.weights
+        return pair, outputs if len(outputs) > size else torch.cat([outputs, outputs.new_full((2,), torch.nan)])
+
     def _locate_errors(
-        self,
-        references: Sequence[str],
-        candidates: Sequence[str],
-        located: Sequence[_SideEvidence | None],
-        counts: Tensor | None,
+        self, pairs: Sequence[PairStatements | None], counts: Tensor | None
     ) -> tuple[tuple[StatementEvidence, ...] | None, ...] | None:
         """Return the statements of each pair with their errors; None for a model without evidence or error counts."""
         if counts is None or not self.has_evidence:
             return None
-        tags, tokenizer = self.artifact.model.criteria.tags, self._prompt_encoder.segment_tokenizer
-        statements: list[tuple[StatementEvidence, ...] | None] = []
-        for reference, candidate, evidence, row in zip(references, candidates, located, counts.tolist(), strict=True):
-            reports, errors = {Side.CANDIDATE: candidate, Side.REFERENCE: reference}, dict(zip(tags, row, strict=True))
-            statements.append(None if evidence is None else locate_errors(reports, evidence, errors, tokenizer))
-        return tuple(statements)
+        tags = self.artifact.model.criteria.tags
+        return tuple(
+            None if pair is None else locate_errors(pair, dict(zip(tags, row, strict=True)))
+            for pair, row in zip(pairs, counts.tolist(), strict=True)
+        )
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.data.statement_tokens import StatementTokens, statement_tokens
-from radreward.data.tokenizer import SegmentTokenizer
+from radreward.data.statement_tokens import StatementTokens
 from radreward.models.evidence import TokenEvidence
+from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 from radreward.types import Side
@@ -35,30 +35,21 @@ class StatementEvidence(NamedTuple):
     """Statement of the other report on the same finding, else the one that most tokens are compared with, or ""."""
 
 
-def locate_errors(
-    reports: Mapping[Side, str],
-    evidence: Mapping[Side, TokenEvidence],
-    counts: Mapping[str, float],
-    tokenizer: SegmentTokenizer,
-) -> tuple[StatementEvidence, ...]:
+def locate_errors(pair: PairStatements, counts: Mapping[str, float]) -> tuple[StatementEvidence, ...]:
     """Return the statements of a pair with their errors: first the candidate's, then the reference's, in text order.
 
     The expected errors of a criterion are divided among the statements in proportion to the evidence of their tokens.
 
     Args:
-        reports: Both normalized reports.
-        evidence: Evidence of the tokens of both reports. The first columns belong to the criteria, in order.
+        pair: Statements with the evidence of their tokens. The first columns belong to the criteria, in order.
         counts: Expected errors per criterion.
-        tokenizer: Tokenizer of the prompts, which contain only the two reports.
     """
-    statements = {
-        side: statement_tokens(report, len(evidence[side].values), side is Side.REFERENCE, tokenizer)
-        for side, report in reports.items()
-    }
+    statements, evidence = pair
     amounts = {
         side: sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
     }
-    scale = torch.tensor(list(counts.values())) / sum(part.sum(0) for part in amounts.values())
+    located = torch.stack([part.sum(0) for part in amounts.values()]).sum(0)
+    scale = torch.tensor(list(counts.values())) / located.clamp_min(1e-12)
     return tuple(
         StatementEvidence(
             side,

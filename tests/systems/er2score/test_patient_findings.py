@@ -6,6 +6,7 @@ import torch
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.models.evidence import MIN_SUPPORT, TokenEvidence
 from radreward.scorers import load
+from radreward.systems.er2score.pair_evidence import pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Side
@@ -37,7 +38,7 @@ def _findings(
         Side.CANDIDATE: _evidence({"Cardiomegaly": (0.9, 0.0, 0.5)}, Side.CANDIDATE),
         Side.REFERENCE: _evidence({"Pulmonary": edema, "Aortic": aorta}, Side.REFERENCE),
     }
-    return findings_for_patient(REPORTS, evidence, context, 1, TOKENIZER).tolist()
+    return findings_for_patient(pair_statements(REPORTS, evidence, 1, TOKENIZER), context, 1).tolist()
 
 
 def _shown(wrong: float, errors: float) -> float:

@@ -12,6 +12,7 @@ from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.models import Backbone, Calibration, EvidenceRewardModel, PooledRewardModel, RewardModelArtifact
 from radreward.models.evidence import TokenEvidence
 from radreward.prompts import PlainPairTemplate
+from radreward.systems.er2score.pair_evidence import pair_statements
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
 from radreward.systems.er2score.statements import MIN_ERRORS, StatementEvidence, locate_errors
@@ -90,7 +91,7 @@ def test_errors_go_to_the_statement_of_their_tokens() -> None:
     candidate = TokenEvidence(values, torch.tensor([1, 1, 1, 0, 2, 2, 2, 4]), torch.ones(8).bool())
     reference = TokenEvidence(torch.zeros(5, 2), torch.tensor([0, 4, 5, 6, 0]), torch.ones(5).bool())
     evidence = {Side.CANDIDATE: candidate, Side.REFERENCE: reference}
-    found = locate_errors(reports, evidence, {"omission": 2.0, "tone": 1.0}, tokenizer)
+    found = locate_errors(pair_statements(reports, evidence, 2, tokenizer), {"omission": 2.0, "tone": 1.0})
     assert found == (
         StatementEvidence(Side.CANDIDATE, "Ab.", 0, 3, {"omission": 0.5}, "Ef."),
         StatementEvidence(Side.CANDIDATE, "Cd.", 4, 7, {"omission": 1.5}, "Ef."),  # the end's evidence belongs to none
