@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint
-from radreward.io.hub import hub_error_reason, use_only_cache_if_hub_is_unreachable
+from radreward.io.hub import LOADING_ERRORS, hub_error_reason, use_only_cache_if_hub_is_unreachable
 from radreward.text.standard_wording import standard_wording
 from radreward.types import PromptSegments
 
@@ -88,7 +88,7 @@ def load_tokenizer(name: str, local_files_only: bool = False) -> TextTokenizer:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             path, trust_remote_code=False, local_files_only=local_files_only
         )
-    except (OSError, ValueError) as error:
+    except LOADING_ERRORS as error:
         raise InputError(f"{name}: no tokenizer can be loaded from it ({hub_error_reason(error)}).") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is recognized by its node, never by its id

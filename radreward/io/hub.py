@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
 from functools import cache
 from pathlib import Path
@@ -12,6 +14,8 @@ from radreward.io.terminal import print_status
 
 _HUB_TIMEOUT = 3.0
 """Seconds to wait for an answer."""
+LOADING_ERRORS = (OSError, ValueError, ImportError, pickle.UnpicklingError)
+"""Errors of `from_pretrained` that `hub_error_reason` explains."""
 _MODEL_FILES = ("*.json", "*.safetensors", "README.md")
 """Files of a model on the Hub; none of them is executed."""
 
@@ -52,14 +56,44 @@ def use_only_cache_if_hub_is_unreachable() -> None:
         print_status(f"{constants.ENDPOINT} does not answer; only models on this machine are available.")
 
 
-def pretrained_options(local_files_only: bool) -> dict[str, Any]:
-    """Return arguments of a model's `from_pretrained`: safetensors only, no code, and no request if files are local."""
+def pretrained_options(name: str | Path, local_files_only: bool) -> dict[str, Any]:
+    """Return arguments of a model's `from_pretrained`: no code, and no request if files are local.
+
+    Weights are read from safetensors. If a model has none, its pickle file is read by torch's `weights_only`, which
+    runs no code, and a line says so.
+
+    Args:
+        name: Folder or Hub name of the model.
+        local_files_only: Send no request to the Hub.
+    """
+    pickled = _has_only_pickled_weights(str(name), local_files_only)
+    if pickled:
+        print_status(f"{name}: weights are read from a pickle file with `weights_only`, because no safetensors exist.")
     return {
-        "use_safetensors": True,
+        "use_safetensors": not pickled,
+        "weights_only": True,
         "trust_remote_code": False,
         "local_files_only": local_files_only,
         "adapter_kwargs": {"local_files_only": local_files_only},  # otherwise the Hub is searched for adapters
     }
+
+
+def _has_only_pickled_weights(name: str, local_files_only: bool) -> bool:
+    """Return True if a model has weights as .bin and none as safetensors; False if unknown."""
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    if Path(name).is_dir():
+        files = os.listdir(name)
+    else:
+        try:
+            if local_files_only or constants.HF_HUB_OFFLINE:
+                files = os.listdir(snapshot_download(name, local_files_only=True))
+            else:
+                files = HfApi().list_repo_files(name)
+        except (OSError, ValueError):  # loading the weights reports the reason
+            return False
+    kinds = {Path(file).suffix for file in files if re.match(r"(?:pytorch_)?model\b", file)}
+    return ".bin" in kinds and ".safetensors" not in kinds
 
 
 def hub_error_reason(error: Exception) -> str:
@@ -70,7 +104,12 @@ def hub_error_reason(error: Exception) -> str:
     """
     from huggingface_hub import errors
 
+    if isinstance(error, pickle.UnpicklingError):
+        return "its pickle file holds more than weights, and its code is not run"
     text = " ".join(str(error).split())
+    # Without these packages, transformers takes the vocabulary for one of tiktoken.
+    if any(package in text for package in ("sentencepiece", "protobuf", "`tiktoken` is required")):
+        return "its vocabulary needs two packages: pip install sentencepiece protobuf"
     if text.startswith("We couldn't connect to") or isinstance(error, errors.OfflineModeIsEnabled):
         return "it is not on this machine, and the Hub was not asked or does not answer"
     if isinstance(error, errors.GatedRepoError):

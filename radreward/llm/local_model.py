@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig, LogitsProcessor
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
 from radreward.devices import resolve_device
 from radreward.errors import InputError
-from radreward.io.hub import hub_error_reason, pretrained_options
+from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options
 from radreward.llm.chat_model import STATUS_OK, ChatModel, failed_response
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.llm.response_cache import ResponseCache
@@ -72,13 +72,12 @@ class LocalChatModel(ChatModel):
         self.model.generation_config = GenerationConfig()
 
     def _load(self, local_files_only: bool) -> Any:
+        path = resolve_backbone(self.name)
         try:
             model: Any = AutoModelForCausalLM.from_pretrained(
-                resolve_backbone(self.name),
-                dtype=self.dtype,
-                **pretrained_options(local_files_only),
+                path, dtype=self.dtype, **pretrained_options(path, local_files_only)
             )
-        except (OSError, ValueError, ImportError) as error:
+        except LOADING_ERRORS as error:
             raise InputError(
                 f"{self.name}: no language model can be loaded from it ({hub_error_reason(error)})."
             ) from error

@@ -11,7 +11,7 @@ from torch import nn
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
-from radreward.io.hub import hub_error_reason, pretrained_options, use_only_cache_if_hub_is_unreachable
+from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options, use_only_cache_if_hub_is_unreachable
 from radreward.io.model_config import check_settings
 from radreward.models.bert import BackboneConfig, BertEncoder, BertSizes
 from radreward.models.lora import LoRA
@@ -177,9 +177,9 @@ class Backbone:
             transformers_logging.disable_progress_bar()
         try:
             model: PreTrainedModel = auto_class.from_pretrained(
-                path, **pretrained_options(self.local_files_only), **options
+                path, **pretrained_options(path, self.local_files_only), **options
             )
-        except (OSError, ValueError, ImportError) as error:
+        except LOADING_ERRORS as error:
             raise InputError(f"{self.name}: no weights can be loaded from it ({hub_error_reason(error)}).") from error
         finally:
             if show_progress:

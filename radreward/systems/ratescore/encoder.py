@@ -17,7 +17,7 @@ from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
-from radreward.io.hub import hub_error_reason, pretrained_options
+from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options
 from radreward.models.bert import BertEncoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
@@ -212,15 +212,13 @@ def _load_encoder(name: str, allow_download: bool) -> Any:
         return tiny_model(name.removeprefix(TINY_PREFIX))
     from transformers import AutoModel
 
+    path = resolve_backbone(name)
     model: Any
     try:
         model, loaded = AutoModel.from_pretrained(
-            resolve_backbone(name),
-            **pretrained_options(not allow_download),
-            dtype=torch.float32,
-            output_loading_info=True,
+            path, **pretrained_options(path, not allow_download), dtype=torch.float32, output_loading_info=True
         )
-    except (OSError, ValueError, ImportError) as error:
+    except LOADING_ERRORS as error:
         raise InputError(f"{name}: cannot be loaded as an entity encoder ({hub_error_reason(error)}).") from error
     if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
         raise InputError(f"{name}: Expected the weights of an encoder but {missing[0]!r} is missing.")

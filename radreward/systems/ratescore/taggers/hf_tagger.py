@@ -11,7 +11,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 from radreward.data.iob import spans_from_iob, split_iob_tag
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_folder
-from radreward.io.hub import hub_error_reason, pretrained_options
+from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options
 from radreward.models.sentence_tokenizer import TokenBatch, TokenizedChunk
 from radreward.systems.ratescore.taggers.base import CONFIG_FILE
 from radreward.systems.ratescore.taggers.deberta import limit_relative_positions
@@ -66,11 +66,13 @@ class HFTagger(BatchTagger[HFTokenClassifier]):
             InputError: If the model cannot be loaded, or its tags are unknown.
         """
         try:
-            model = AutoModelForTokenClassification.from_pretrained(str(name), **pretrained_options(not allow_download))
+            model = AutoModelForTokenClassification.from_pretrained(
+                str(name), **pretrained_options(name, not allow_download)
+            )
             tokenizer = AutoTokenizer.from_pretrained(
                 str(name), trust_remote_code=False, local_files_only=not allow_download
             )
-        except (OSError, ValueError, ImportError) as error:
+        except LOADING_ERRORS as error:
             reason = hub_error_reason(error)
             raise InputError(f"{name}: cannot be loaded as a token-classification model ({reason}).") from error
         return cls(model, tokenizer, str(name))
