@@ -258,6 +258,11 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
         return None
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
         raise RowError(f"field 'errors': Expected a mapping from criterion to number but got {value!r}")
+    if any(isinstance(number, dict) for number in value.values()):
+        raise RowError(
+            "field 'errors': Expected a mapping from criterion to number but got the errors of each rater. "
+            "`radreward benchmark` reads ratings"
+        )
     # In Arrow structs, a tag of another row is null in this one.
     return {tag: _parse_number(number, tag) for tag, number in value.items() if number is not None}
 

@@ -164,6 +164,7 @@ BAD_NESTED: list[tuple[dict[str, Any], str]] = [
     (entry(errors={**NONE, "omission": "1"}), "candidate 2: field 'omission': Expected a finite number >= 0"),
     (entry(errors={**NONE, "omission": 10**400}), "candidate 2: field 'omission': Expected at most 1,000 but got 1000"),
     (entry(errors={**NONE, "omission": 1e30}), r"candidate 2: field 'omission': Expected at most 1,000 but got 1e\+30"),
+    (entry(errors={"mean": NONE}), "candidate 2: field 'errors': Expected a mapping .* `radreward benchmark` reads"),
     (entry(errors=["a"]), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
     (entry(errors=[1, 2]), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
     (entry(errors=3), "candidate 2: field 'errors': Expected a mapping from criterion to number"),
