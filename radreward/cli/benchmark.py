@@ -89,14 +89,14 @@ def _load_judge(name: str, device: str) -> ChatModel:
 
 def _print_results(result: BenchmarkResult, probed: list[ProbeResult], written: Sequence[Path]) -> None:
     """Print tables, notes and the paths of the files."""
-    from radreward.io.text_tables import terminal_table
+    from radreward.io.terminal_tables import TerminalTable
     from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
     from radreward.sensitivity.run import sensitivity_tables
 
     console = make_console()
     values = result.to_dict()
     for title, frame in terminal_tables(values):
-        console.print(terminal_table(title, frame), "")
+        console.print(TerminalTable(title, frame), "")
     for table in sensitivity_tables(probed) if probed else ():
         console.print(table, "")
     for note in (FOOTNOTE, *result_notes(values)):

@@ -82,13 +82,14 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
 
 def _evaluate_review(sheet: Path, output: Path | None) -> int:
     """Print, and write if asked, the agreement of a reviewer with the counts on a review sheet."""
-    from radreward.io.text_tables import format_number, terminal_table, text_frame
+    from radreward.io.terminal_tables import TerminalTable
+    from radreward.io.text_tables import format_number, text_frame
     from radreward.synthesis.llm.review_sheet import read_review_sheet, write_agreements
 
     agreement = read_review_sheet(sheet)
     rows = [(entry.tag, entry.num_checked, entry.num_equal, format_number(entry.accuracy, 2)) for entry in agreement]
     frame = text_frame(["", "checked", "equal", "accuracy"], rows)
-    make_console().print(terminal_table("Agreement of the reviewer", frame))
+    make_console().print(TerminalTable("Agreement of the reviewer", frame))
     if output:
         write_agreements(output, agreement)
         print_line(f"Table: {output}")

@@ -15,9 +15,8 @@ from radreward.io.outputs import claimed_folder
 from radreward.io.terminal import print_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from radreward.criteria import Criteria
+    from radreward.io.terminal_tables import TerminalTable
     from radreward.systems.sentence_eval.cross_validation import RegressionData, RegressorResult
     from radreward.systems.sentence_eval.regressors.fit_regressors import ParamGrids
     from radreward.systems.sentence_eval.score_features import FeatureSet
@@ -225,8 +224,9 @@ def _max_tau_b(pairs: RegressionData) -> float:
     return round(float(max_tau_b(torch.from_numpy(pairs.target))), 6)
 
 
-def _table(data: Path, results: list[RegressorResult], pairs: RegressionData) -> Table:
-    from radreward.io.text_tables import terminal_table, text_frame
+def _table(data: Path, results: list[RegressorResult], pairs: RegressionData) -> TerminalTable:
+    from radreward.io.terminal_tables import TerminalTable
+    from radreward.io.text_tables import text_frame
 
     rows = [
         (
@@ -237,4 +237,4 @@ def _table(data: Path, results: list[RegressorResult], pairs: RegressionData) ->
     ]
     rows.append(("highest possible without ties", f"{_max_tau_b(pairs):.3f}"))
     title = f"{data}: {len(pairs.target)} candidates of {len(set(pairs.reference_ids.tolist()))} references"
-    return terminal_table(title, text_frame(["held-out references", "τ-b"], rows))
+    return TerminalTable(title, text_frame(["held-out references", "τ-b"], rows))

@@ -91,7 +91,8 @@ def _groups(task: _Task, reports: Path, text_column: str | None, limit: int | No
 
 
 def _print_acceptance(result: JobResult) -> None:
-    from radreward.io.text_tables import terminal_table, text_frame
+    from radreward.io.terminal_tables import TerminalTable
+    from radreward.io.text_tables import text_frame
 
     statistics = result.statistics
     rows: dict[str, Any] = {"all": statistics, **statistics["tiers"]}
@@ -101,7 +102,7 @@ def _print_acceptance(result: JobResult) -> None:
         if counts:
             frames[title] = text_frame(["", "answers"], list(counts.items()))
     for title, frame in frames.items():
-        make_console().print(terminal_table(title, frame))
+        make_console().print(TerminalTable(title, frame))
     names = (("accepted", "written.jsonl"), ("rejected", "rejects.jsonl"), ("card", "card.json"))
     print_paths((name, result.folder / file) for name, file in (*names, ("review sheet", "sheet.csv")))
 

@@ -28,17 +28,17 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
         seed: Seed of all sampling; equal seeds give equal results.
     """
     with claimed_folder(output):
-        from radreward.io.text_tables import terminal_table
+        from radreward.io.terminal_tables import TerminalTable
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 
         with _progress(output) as report:
             summary = summarize_files(list(input), encoder, seed, report)
         written = write_summary(summary, output)
     console = make_console()
-    console.print(terminal_table(captions.page_title(summary), captions.statistics_frame(summary)))
+    console.print(TerminalTable(captions.page_title(summary), captions.statistics_frame(summary)))
     for section in captions.category_sections(summary):
         frame = captions.accuracy_frame(summary, section)
-        console.print("", terminal_table(section.title, frame))
+        console.print("", TerminalTable(section.title, frame))
     print_paths((path.suffix[1:], path) for path in written)
     return 0
 

@@ -44,14 +44,16 @@ def run(
     """
     if not config.is_file():
         raise InputError(f"{config}: Expected a study but there is no such file.")
-    from radreward.tuning import best_model_location, load_study_config, run_study, trial_table, write_study_results
+    from radreward.tuning import best_model_location, load_study_config, run_study, trial_tables, write_study_results
     from radreward.tuning.storage import storage_location
 
     settings = load_study_config(config, base, trials, list(overrides))
     folder = run_dir or Path("runs") / settings.study
     runner = fit_runner()
     study = run_study(settings, runner, folder, storage, overwrite)
-    make_console().print(trial_table(study, settings))
+    console = make_console()
+    for table in trial_tables(study, settings):
+        console.print(table, "")
     results = write_study_results(study, settings, runner, folder)
     print_paths(
         (

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from radreward.io.terminal import print_line, printable
 
-_MAX_WIDTH = 100
-"""Width of tables in files and in wider terminals."""
+_FILE_WIDTH = 100
+"""Width of tables outside a terminal."""
 
 
 class PlainTextConsole(Console):
@@ -30,11 +30,9 @@ class PlainTextConsole(Console):
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Return a console of at most `_MAX_WIDTH` columns, and of exactly that many outside a terminal."""
+    """Return a console with the width of the terminal, or of `_FILE_WIDTH` columns outside a terminal."""
     console = PlainTextConsole(stderr=stderr)
-    if console.is_terminal and console.width <= _MAX_WIDTH:
-        return console
-    return PlainTextConsole(stderr=stderr, width=_MAX_WIDTH)
+    return console if console.is_terminal else PlainTextConsole(stderr=stderr, width=_FILE_WIDTH)
 
 
 def print_paths(paths: Iterable[tuple[str, str | Path]]) -> None:

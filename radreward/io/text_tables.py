@@ -1,13 +1,10 @@
-"""Tables of text for the terminal, Markdown and LaTeX, and the numbers in them."""
+"""Tables of text, their form in Markdown and LaTeX, and the numbers in them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
-
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from radreward.io.terminal import printable
 
@@ -40,30 +37,28 @@ _LATEX_CHARACTERS = {
     "Δ": r"$\Delta$",
     "²": "$^2$",
 }
-_MAX_COLUMN_WIDTH = 14
-"""Longer column names are broken at every space."""
 
 
 def text_frame(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-    """Return a table of texts, the input of the functions below."""
+    """Return a table of texts, the input of the functions below and of `TerminalTable`."""
     import pandas as pd  # imported here, because it takes half a second
 
     return pd.DataFrame([list(map(str, row)) for row in rows], columns=list(columns))
 
 
-def terminal_table(title: str, frame: pd.DataFrame) -> Table:
-    """Return a rich table; its first column may wrap, the other columns, with numbers, never wrap."""
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
-    )
-    first, *others = frame.columns
-    table.add_column(first, overflow="fold")
-    for name in others:
-        header = name.replace(" ", "\n") if len(name) > _MAX_COLUMN_WIDTH else name
-        table.add_column(header, justify="right", no_wrap=True)
-    for row in frame.itertuples(index=False, name=None):
-        table.add_row(*row)
-    return table
+def with_fewer_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of texts with rows and columns swapped if it has more columns than rows, without the first.
+
+    The first column names the rows. For tables in which every cell has the same meaning.
+
+    >>> with_fewer_columns(text_frame(["", "a", "b"], [["row", 1, 2]])).to_numpy().tolist()
+    [['a', '1'], ['b', '2']]
+    """
+    if len(frame.columns) - 1 <= len(frame):
+        return frame
+    corner, *names = frame.columns
+    titles, *cells = zip(*frame.itertuples(index=False, name=None), strict=True)
+    return text_frame([corner, *titles], [[name, *row] for name, row in zip(names, cells, strict=True)])
 
 
 def markdown_table(frame: pd.DataFrame, escape: Callable[[str], str] | None = None) -> str:

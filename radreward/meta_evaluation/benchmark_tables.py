@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from radreward.io.text_tables import format_number, format_p_value, text_frame
+from radreward.io.text_tables import format_number, format_p_value, text_frame, with_fewer_columns
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 
 FOOTNOTE = (
@@ -53,8 +53,8 @@ def terminal_tables(results: Results) -> Iterator[TextTable]:
     if not targets and results["data"]["pairs"]:
         rows = [(scorer["name"], scorer["num_scored"]) for scorer in results["scorers"]]
         yield TextTable("Scorers", text_frame(["", "pairs"], rows))
-    yield from _criterion_tables(results)
-    yield from _detection_tables(results)
+    for table in (*_criterion_tables(results), *_detection_tables(results)):
+        yield table._replace(frame=with_fewer_columns(table.frame))
     yield from _preference_tables(results)
 
 

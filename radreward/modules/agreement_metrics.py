@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 import torch
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from torch import Tensor
 
 from radreward.criteria import Criteria, finding_quality
+from radreward.io.terminal_tables import TerminalTable
+from radreward.io.text_tables import text_frame
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
 from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
@@ -245,21 +245,15 @@ def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor)
     return {name: _rounded_or_none(value) for name, value in metrics.items()}
 
 
-def render_metric_table(metrics: MetricTable, title: str, row_label: str = "criterion") -> Table:
+def render_metric_table(metrics: MetricTable, title: str, row_label: str = "criterion") -> TerminalTable:
     """Return a table for the terminal, the total last; `row_label` is the title of the first column."""
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True
-    )
-    table.add_column(row_label, no_wrap=True)
     names = list(metrics["total"])
-    for name in names:
-        table.add_column(METRIC_TITLES.get(name, name), justify="right")
-    for tag, values in metrics.items():
-        if tag == "total":
-            table.add_section()
-        cells = (values[name] for name in names)
-        table.add_row(tag.replace("_", " "), *("–" if cell is None else f"{cell:.2f}" for cell in cells))
-    return table
+    rows = [
+        [tag.replace("_", " "), *("–" if values[name] is None else f"{values[name]:.2f}" for name in names)]
+        for tag, values in metrics.items()
+    ]
+    frame = text_frame([row_label, *(METRIC_TITLES.get(name, name) for name in names)], rows)
+    return TerminalTable(title, frame, separate_last_row=True)
 
 
 def _rounded_or_none(value: Tensor) -> float | None:

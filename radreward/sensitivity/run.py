@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
-from radreward.io.text_tables import terminal_table, text_frame
+from radreward.io.terminal_tables import TerminalTable
+from radreward.io.text_tables import text_frame, with_fewer_columns
 from radreward.meta_evaluation.score_cache import ScoredTexts
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, run_scorer
 from radreward.scorers.base import Scorer
@@ -181,7 +181,7 @@ def _probe_result(
     }
 
 
-def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
+def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[TerminalTable]:
     """Yield a table per kind of probe, in percent. Discrimination and robustness are the means over the probes."""
     scores = {(result["scorer"], result["probe"]): result["score"] for result in results}
     scorers = list(dict.fromkeys(result["scorer"] for result in results))
@@ -196,4 +196,4 @@ def sensitivity_tables(results: Sequence[ProbeResult]) -> Iterator[Table]:
             measured = [value for value in values if value is not None]
             mean = float(np.mean(measured)) if measured else None
             rows.append([scorer, *("-" if value is None else f"{100 * value:.0f}" for value in (mean, *values))])
-        yield terminal_table(title, text_frame(["", summary, *probes], rows))
+        yield TerminalTable(title, with_fewer_columns(text_frame(["", summary, *probes], rows)))

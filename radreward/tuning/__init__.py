@@ -9,7 +9,7 @@ from radreward._lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from radreward.tuning.comparison import Comparison, Difference, MeanStd, compare
     from radreward.tuning.comparison_tables import difference_table, metrics_table, write_comparison
-    from radreward.tuning.results import StudyResults, best_model_location, trial_table, write_study_results
+    from radreward.tuning.results import StudyResults, best_model_location, trial_tables, write_study_results
     from radreward.tuning.run_groups import RunGroup, group_by_seed, group_by_setting
     from radreward.tuning.runs import FinishedRun, find_runs, read_run
     from radreward.tuning.search_space import SearchSpace
@@ -39,7 +39,7 @@ __all__ = [
     "metrics_table",
     "read_run",
     "run_study",
-    "trial_table",
+    "trial_tables",
     "write_comparison",
     "write_study_results",
 ]

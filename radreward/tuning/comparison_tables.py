@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from rich.table import Table
 
 from radreward.io.atomic import write_text_file
 from radreward.io.tables import write_csv
+from radreward.io.terminal_tables import TerminalTable
 from radreward.io.text_tables import (
     escape_markdown,
     format_number,
@@ -18,7 +18,6 @@ from radreward.io.text_tables import (
     latex_table,
     markdown_code,
     markdown_table,
-    terminal_table,
     text_frame,
 )
 from radreward.tuning.comparison import METRICS, Comparison, Difference, MeanStd
@@ -35,15 +34,15 @@ class TableFiles(NamedTuple):
     latex: Path
 
 
-def metrics_table(comparison: Comparison, tag: str = "total") -> Table:
+def metrics_table(comparison: Comparison, tag: str = "total") -> TerminalTable:
     """Return the table of groups with mean ± SD over their runs."""
-    return terminal_table(_title(tag), _metrics_frame(comparison, tag))
+    return TerminalTable(_title(tag), _metrics_frame(comparison, tag))
 
 
-def difference_table(comparison: Comparison, tag: str = "total") -> Table:
+def difference_table(comparison: Comparison, tag: str = "total") -> TerminalTable:
     """Return the table of groups against the baseline."""
     baseline = comparison.run_groups[comparison.baseline_index].name
-    return terminal_table(f"{_title(tag)}, against {baseline}", _difference_frame(comparison, tag))
+    return TerminalTable(f"{_title(tag)}, against {baseline}", _difference_frame(comparison, tag))
 
 
 def comparison_footnote(comparison: Comparison) -> str:

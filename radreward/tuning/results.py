@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,16 +11,20 @@ import pandas as pd
 from optuna.importance import get_param_importances
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
-from rich.table import Table
 
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import write_text_file
 from radreward.io.tables import write_csv
+from radreward.io.terminal_tables import TerminalTable
+from radreward.io.text_tables import text_frame
 from radreward.tuning.retries import FOLDER_ATTR, HOST_ATTR, REASON_ATTR, last_attempts, trial_index
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import STATE_NAMES, TrialRunner
+
+_NUM_BEST_TRIALS = 5
+"""Trials whose parameters are printed in a table of their own."""
 
 
 class StudyResults(NamedTuple):
@@ -83,18 +88,43 @@ def _parameter_importances(study: Study) -> dict[str, float]:
     return {name: round(float(importances[name]), 6) for name in sorted(importances, key=lambda n: -importances[n])}
 
 
-def trial_table(study: Study, config: StudyConfig) -> Table:
-    """Return a table of all trials, best first. If there are many parameters, the table has only the first ones."""
+def trial_tables(study: Study, config: StudyConfig) -> Iterator[TerminalTable]:
+    """Yield a table of all trials, best first, with their parameters.
+
+    More than `MAX_SHOWN_PARAMETERS` parameters have a table of their own, with the parameters of the best trials.
+    """
     rows = sorted(_trial_rows(study, config), key=lambda row: _rank(row, config))
-    table = Table(title=f"Study {study.study_name}: {config.metric} of {len(rows)} trials")
-    shown = config.space.parameters[:MAX_SHOWN_PARAMETERS]
-    names = ["trial", config.metric, "state", *(parameter.name for parameter in shown)]
+    names = [parameter.name for parameter in config.space.parameters]
+    titles = _short_names(names)
+    many = len(names) > MAX_SHOWN_PARAMETERS
+    columns = ["trial", config.metric, "state", *([] if many else names)]
+    if any(row["reason"] for row in rows):
+        columns.append("reason")
+    frame = text_frame(
+        [titles.get(name, name) for name in columns], [[_format_cell(row[name]) for name in columns] for row in rows]
+    )
+    yield TerminalTable(f"Study {study.study_name}: {config.metric} of {len(rows)} trials", frame)
+    if many:
+        best = [row for row in rows if row["state"] == STATE_NAMES[TrialState.COMPLETE]][:_NUM_BEST_TRIALS]
+        cells = [[titles[name], *(_format_cell(row[name]) for row in best)] for name in names]
+        frame = text_frame(["parameter", *(f"trial {row['trial']}" for row in best)], cells)
+        yield TerminalTable(f"Parameters of the best {len(best)} trials", frame)
+
+
+def _short_names(names: Sequence[str]) -> dict[str, str]:
+    """Return for each dotted name its shortest end that no other name has.
+
+    >>> _short_names(["model.lr", "model.p.low", "data.p.low"])
+    {'model.lr': 'lr', 'model.p.low': 'model.p.low', 'data.p.low': 'data.p.low'}
+    """
+    short = {}
     for name in names:
-        table.add_column(name.rsplit(".", 1)[-1], justify="right" if name in ("trial", config.metric) else "left")
-    table.add_column("reason", overflow="fold")
-    for row in rows:
-        table.add_row(*(_format_cell(row[name]) for name in [*names, "reason"]))
-    return table
+        parts = name.split(".")
+        ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+        short[name] = next(
+            end for end in ends if sum(other == end or other.endswith(f".{end}") for other in names) == 1
+        )
+    return short
 
 
 def _rank(row: dict[str, Any], config: StudyConfig) -> tuple[int, float]:

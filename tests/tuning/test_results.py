@@ -14,7 +14,7 @@ from optuna.trial import create_trial
 from rich.console import Console
 
 from radreward.errors import InputError
-from radreward.tuning import StudyConfig, best_model_location, run_study, trial_table, write_study_results
+from radreward.tuning import StudyConfig, best_model_location, run_study, trial_tables, write_study_results
 from tests.tuning.fake_training import fake_runner, parabola
 
 MakeConfig = Callable[..., StudyConfig]
@@ -61,11 +61,11 @@ def test_write_study_results_writes_all_files(make_config: MakeConfig, tmp_path:
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
 
     console = Console(width=200, record=True)
-    console.print(trial_table(study, config))
+    console.print(*trial_tables(study, config))
     lines = [line for line in console.export_text().splitlines() if "complete" in line or "failed" in line]
     assert f"{study.best_value:.4f}" in lines[0]
     assert "ValueError: too far" in lines[-1]
-    order = [float(line.split("│")[2]) for line in lines if "complete" in line]
+    order = [float(line.split()[1]) for line in lines if "complete" in line]
     assert order == sorted(order, reverse=True)
 
 
@@ -108,10 +108,13 @@ def test_many_parameters_shorten_lines_and_tables_but_not_files(
     config, runner = make_config(trials=2, space=space), fake_runner(parabola)
     study = run_study(config, runner, tmp_path / "run", f"journal:{tmp_path / 'log'}")
     assert "y6 " in capsys.readouterr().err
-    console = Console(width=200, record=True)
-    console.print(trial_table(study, config))
-    text = console.export_text()
-    assert "y6" in text
-    assert "y7" not in text
+    console = Console(width=80, record=True)
+    console.print(*trial_tables(study, config))
+    trials, parameters = console.export_text().split("Parameters of the best 2 trials")
+    assert "y6" not in trials
+    rows = [line.split() for line in parameters.splitlines() if line.startswith("y")]
+    assert [row[0] for row in rows] == [f"y{number}" for number in range(12)]
+    best = sorted(study.trials, key=lambda trial: -(trial.value or 0))
+    assert rows[7][1:] == [f"{trial.params['y7']:.4g}" for trial in best]
     written = write_study_results(study, config, runner, tmp_path / "run")
     assert "y11" in written.trials.read_text()

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.table import Table
 
 from radreward.io.atomic import write_text_file
 from radreward.io.tables import csv_cell
+from radreward.io.terminal_tables import TerminalTable
 from radreward.io.text_tables import (
     format_number,
     format_signed,
     latex_table,
     markdown_table,
-    terminal_table,
     text_frame,
 )
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer, validate_pair
@@ -179,9 +178,9 @@ def score_changes(
     return rows
 
 
-def score_change_table(rows: Sequence[ScoreChange]) -> Table:
+def score_change_table(rows: Sequence[ScoreChange]) -> TerminalTable:
     """Return the table for the terminal."""
-    return terminal_table("Before and after refinement", _formatted(rows))
+    return TerminalTable("Before and after refinement", _formatted(rows))
 
 
 def write_score_changes(rows: Sequence[ScoreChange], stem: Path) -> list[Path]:
