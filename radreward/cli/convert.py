@@ -49,7 +49,7 @@ def run(*, input: Sequence[Path], from_: Layout, output: Path) -> int:
 
 
 def _print_rater_agreement(path: Path) -> None:
-    from radreward.io.text_tables import terminal_table
+    from radreward.io.terminal_tables import TerminalTable
     from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
     from radreward.meta_evaluation.rater_table import RATER_FOOTNOTE, rater_table
 
@@ -58,4 +58,4 @@ def _print_rater_agreement(path: Path) -> None:
         print_line("One rater: agreement is unknown.")
         return
     console = make_console()
-    console.print(terminal_table(*table), "", RATER_FOOTNOTE)
+    console.print(TerminalTable(*table), "", RATER_FOOTNOTE)
