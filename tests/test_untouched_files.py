@@ -5,12 +5,20 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from radreward.errors import InputError
+from radreward.io.scratch import _swept
+from tests.own_files import OBSTACLES, OWN_FILES, ROW, OwnFile, table
+
 GIT = shutil.which("git") or "git"
-ROW = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Clear lungs. Small left effusion."}
+NOBODY = 65534
+THESIS = "years of work"
 
 
 def clone_with(tmp_path: Path, links: dict[str, str]) -> Path:
@@ -55,6 +63,130 @@ def test_link_named_as_a_lock_is_refused(tmp_path: Path, target: str) -> None:
     repository = clone_with(tmp_path, {".s.jsonl.radreward-lock": target})
     done = score(repository)
     assert done.returncode == 2
-    assert "Expected no file, or a lock file that radreward wrote, but it is a link. Delete it" in done.stderr
+    assert "Expected no file, or one that radreward wrote, but it is a link. Delete it" in done.stderr
     assert os.listdir(tmp_path / "home") == ["thesis.txt"]
     assert (tmp_path / "home" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder of a user without privileges, which other users can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Run each action, so that all modules are imported: a user without privileges may not reach them."""
+    for action in {own.action: own for own in OWN_FILES}.values():
+        folder = tmp_path_factory.mktemp("imported")
+        action.prepare(folder)
+        action.action(folder)
+
+
+def as_nobody(folder: Path, action: Callable[[], object]) -> str:
+    """Run an action in a forked process without privileges; return its error, or "" if it has none."""
+    child = os.fork()
+    if child == 0:
+        error: object = "the process died"
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            os.environ["HOME"] = str(folder)
+            _swept.clear()  # as in a new process
+            action()
+            error = ""
+        except (InputError, OSError) as caught:  # the command line prints them in one line
+            error = caught
+        except BaseException:  # noqa: BLE001 - the parent reports it
+            error = "unexpected: " + traceback.format_exc()
+        finally:
+            (folder / "error.txt").write_text(str(error))
+            os._exit(0)
+    os.waitpid(child, 0)
+    return (folder / "error.txt").read_text()
+
+
+def plant(obstacle: str, path: Path, home: Path) -> None:
+    """Put an obstacle at a path, as the user of the process or, for "other owner", as root."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    thesis = home / "thesis.txt"
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    match obstacle:
+        case "symbolic link":
+            is_folder = path.name in ("s.jsonl.parts", "trials", "1", "logs") or path.suffix == ".radreward-tmp"
+            path.symlink_to(home if is_folder else thesis, target_is_directory=is_folder)
+        case "hard link":
+            path.hardlink_to(thesis)
+        case "foreign file":
+            path.write_text(THESIS)
+        case "folder":
+            path.mkdir()
+            (path / "thesis.txt").write_text(THESIS)
+        case "read-only":
+            path.touch(0o444)
+        case "other owner":
+            path.touch(0o644)
+
+
+def state(path: Path) -> tuple[object, ...]:
+    """Return all that may not change in a file, link or folder."""
+    status = path.lstat()
+    kind: object = os.readlink(path) if path.is_symlink() else sorted(os.listdir(path)) if path.is_dir() else None
+    content = path.read_bytes() if kind is None else b""
+    return status.st_ino, status.st_mode, status.st_uid, kind, content
+
+
+def is_untouched(home: Path) -> bool:
+    return os.listdir(home) == ["thesis.txt"] and (home / "thesis.txt").read_text() == THESIS
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="needs root to become another user")
+@pytest.mark.parametrize(
+    ("own", "obstacle", "letter"),
+    [
+        pytest.param(own, obstacle, letter, id=f"{own.path}-{obstacle}")
+        for own in OWN_FILES
+        for obstacle, letter in zip(OBSTACLES, own.outcomes, strict=True)
+    ],
+)
+def test_obstacle_is_refused_replaced_or_kept(own: OwnFile, obstacle: str, letter: str, open_folder: Path) -> None:
+    home, folder = open_folder / "home", open_folder / "repo"
+
+    def prepare() -> None:
+        for path in (home, folder):
+            path.mkdir()
+        (home / "thesis.txt").write_text(THESIS)
+        own.prepare(folder)
+        if obstacle != "other owner":
+            plant(obstacle, folder / own.path, home)
+
+    assert as_nobody(open_folder, prepare) == ""
+    if obstacle == "other owner":
+        folder_owner = folder.stat().st_uid
+        plant(obstacle, folder / own.path, home)
+        for parent in (folder / own.path).parents:
+            if parent != folder and parent.is_relative_to(folder):
+                os.chown(parent, folder_owner, folder_owner)
+    before = state(folder / own.path)
+    error = as_nobody(open_folder, lambda: own.action(folder))
+    assert not error.startswith("unexpected"), error
+    assert is_untouched(home)
+    unchanged = os.path.lexists(folder / own.path) and state(folder / own.path) == before
+    expected = {
+        "r": bool(error) and unchanged,
+        "k": not error and unchanged,
+        "n": not error and not unchanged,
+        "u": not error and (folder / own.path / "thesis.txt").exists(),
+    }
+    assert expected[letter], error
+
+
+def test_table_in_the_documentation_is_the_tested_one() -> None:
+    assert table() in Path(__file__).parents[1].joinpath("docs", "reliability.md").read_text(encoding="utf-8")

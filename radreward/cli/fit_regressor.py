@@ -91,6 +91,7 @@ def run(
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
     """Write the features of every pair, unless an earlier run wrote them; return the number of failed pairs."""
     from radreward.io.artifacts import file_fingerprint, write_json
+    from radreward.io.atomic import atomic_file
     from radreward.io.tables import read_rows
     from radreward.scorers.base import STATUS_OK
     from radreward.scoring import score_file
@@ -99,7 +100,7 @@ def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer)
     note, judged = output / JUDGED_FROM, output / JUDGED
     if not judged.is_file() or not _is_judged_from(note, source):
         pairs = output / PAIRS
-        with pairs.open("w", encoding="utf-8") as file:
+        with atomic_file(pairs) as new, new.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in _pairs(data, criteria))
         score_file(scorer, pairs, judged)
         pairs.unlink()

@@ -25,6 +25,7 @@ from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.errors import InputError
+from radreward.io.atomic import atomic_file
 from radreward.io.console import make_console
 from radreward.models.precision import has_bfloat16_products
 from radreward.modules import BaseModule, MetricTable, RunFolder
@@ -251,7 +252,8 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
     cli.model.save_hyperparameters({**settings["model"]["init_args"], "_instantiator": _INSTANTIATOR}, logger=False)
 
     def save_config(path: Path) -> None:
-        cli.parser.save(stored, path, skip_unset=False, skip_validation=True, overwrite=True)  # parsed above
+        with atomic_file(path) as new:  # in one file, without parsing it again
+            cli.parser.save(stored, new, skip_unset=False, skip_validation=True, multifile=False)
 
     return TrainingRun(
         module=cli.model,

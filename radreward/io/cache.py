@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from radreward.errors import InputError
+from radreward.io.in_place import SAFE_FLAGS, check_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS namespace (name TEXT PRIMARY KEY);
@@ -52,7 +53,8 @@ class SQLiteCache:
         self._lock = threading.Lock()
         with self._reported():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            check_database(self.path)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | SAFE_FLAGS, 0o600))
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             self._close = weakref.finalize(self, self._connection.close)  # also called at garbage collection
             # A write-ahead log keeps committed values through a kill without waiting for the disk.

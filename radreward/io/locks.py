@@ -10,18 +10,16 @@ import errno
 import json
 import os
 import socket
-import stat
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.errors import InputError
+from radreward.io.in_place import SAFE_FLAGS, check_kind, foreign_file
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
 """Errors of a file system without locks."""
-_SAFE_FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-"""Flags of `os.open`, as far as the system has them: follow no link, wait for no pipe."""
 _MAX_RECORD = 4096
 """Bytes of a record that are read; records are shorter."""
 _KIND, _KIND_VALUE = "lock", "radreward"
@@ -83,7 +81,7 @@ def try_lock(path: Path, required: bool = True, dir_fd: int | None = None) -> Lo
             if not has_name(descriptor, path, dir_fd):  # deleted by its last owner since it was opened
                 continue
             if not _is_own(descriptor):
-                raise _not_a_lock(path, "a file of something else")
+                raise foreign_file(path, "a file of something else")
             try:
                 _write_record(descriptor)
             except OSError:  # the disk is full
@@ -105,8 +103,8 @@ def read_record(path: Path, dir_fd: int | None = None) -> dict[str, Any] | None:
         The record; None if the file is absent, unreadable or no lock file.
     """
     try:
-        _check_kind(path, os.stat(_name(path, dir_fd), dir_fd=dir_fd, follow_symlinks=False))
-        descriptor = os.open(_name(path, dir_fd), os.O_RDONLY | _SAFE_FLAGS, dir_fd=dir_fd)
+        check_kind(path, os.stat(_name(path, dir_fd), dir_fd=dir_fd, follow_symlinks=False))
+        descriptor = os.open(_name(path, dir_fd), os.O_RDONLY | SAFE_FLAGS, dir_fd=dir_fd)
     except (OSError, InputError):
         return None
     try:
@@ -124,12 +122,6 @@ def has_name(descriptor: int, path: Path, dir_fd: int | None = None) -> bool:
     return os.name == "nt" or os.path.samestat(os.fstat(descriptor), state)
 
 
-def is_reparse_point(state: os.stat_result) -> bool:
-    """Return True for a symbolic link, and for a junction or mount point of Windows."""
-    attributes = getattr(state, "st_file_attributes", 0)
-    return stat.S_ISLNK(state.st_mode) or bool(attributes & stat.FILE_ATTRIBUTE_REPARSE_POINT)
-
-
 def _name(path: Path, dir_fd: int | None) -> Path | str:
     return path if dir_fd is None else path.name
 
@@ -139,39 +131,20 @@ def _open(path: Path, dir_fd: int | None) -> int:
     name = _name(path, dir_fd)
     exists = False
     with suppress(FileNotFoundError):
-        _check_kind(path, os.stat(name, dir_fd=dir_fd, follow_symlinks=False))
+        check_kind(path, os.stat(name, dir_fd=dir_fd, follow_symlinks=False))
         exists = True
     try:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _SAFE_FLAGS, 0o666, dir_fd=dir_fd)
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | SAFE_FLAGS, 0o666, dir_fd=dir_fd)
     except PermissionError as error:
         if exists:
-            raise _not_a_lock(path, "a file that you may not write") from error
+            raise foreign_file(path, "a file that you may not write") from error
         raise
     try:
-        _check_kind(path, os.fstat(descriptor))
+        check_kind(path, os.fstat(descriptor))
     except InputError:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _check_kind(path: Path, state: os.stat_result) -> None:
-    """Check that a file is regular and has one name."""
-    if is_reparse_point(state):
-        raise _not_a_lock(path, "a link")
-    if stat.S_ISDIR(state.st_mode):
-        raise _not_a_lock(path, "a folder")
-    if not stat.S_ISREG(state.st_mode):
-        raise _not_a_lock(path, "a pipe or a device")
-    if state.st_nlink > 1:
-        raise _not_a_lock(path, "a hard link of another file")
-
-
-def _not_a_lock(path: Path, kind: str) -> InputError:
-    return InputError(
-        f"{path}: Expected no file, or a lock file that radreward wrote, but it is {kind}. "
-        "Delete it, or choose another output."
-    )
 
 
 def _lock(descriptor: int, required: bool) -> bool:

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from types import TracebackType
 
-from radreward.io.locks import is_reparse_point
+from radreward.io.in_place import is_reparse_point
 
 _USES_DESCRIPTORS = hasattr(os, "O_DIRECTORY") and {os.open, os.stat, os.unlink, os.rename} <= os.supports_dir_fd
 """False on Windows, where folders cannot be opened and entries are found by their paths."""

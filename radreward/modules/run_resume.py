@@ -8,6 +8,7 @@ from pathlib import Path
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json, write_json
 from radreward.io.atomic import delete_path
+from radreward.io.in_place import check_links_stay_inside
 from radreward.io.outputs import folder_entries
 from radreward.modules.run_folder import RunFolder, collect_versions
 
@@ -34,9 +35,11 @@ def check_startable(run: RunFolder, data: Mapping[str, str], resume: bool, overw
         overwrite: True to allow deletion of an earlier run.
 
     Raises:
-        InputError: If the folder holds another run or other files, or a resumed run used other data.
+        InputError: If the folder holds another run or other files, or a resumed run used other data or its folder has
+            a link that leads out of it.
     """
     if resume:
+        check_links_stay_inside(run.folder)
         if run.data.is_file() and read_json(run.data) != dict(data):
             raise InputError(f"{run.data}: the data changed since the run that is to be resumed.")
     elif run.folder.is_dir() and folder_entries(run.folder):

@@ -11,6 +11,7 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, read_json_object, write_json
 from radreward.io.atomic import atomic_folder, remove_folder
+from radreward.io.in_place import check_folder
 from radreward.io.progress import ProgressReporter
 from radreward.io.scratch import sweep_scratch_folders
 from radreward.io.tables import read_json_lines, table_suffix, write_table
@@ -44,6 +45,7 @@ class ChunkStore:
     def __init__(self, output: Path, inputs: Mapping[str, Any], suffix: str = ".jsonl") -> None:
         self.folder, self.suffix = chunk_folder(output), suffix
         self._manifest = self.folder / MANIFEST
+        check_folder(self.folder)
         if not self.folder.exists():
             with atomic_folder(self.folder, (), "nothing") as folder:
                 _write_manifest(folder / MANIFEST, inputs)

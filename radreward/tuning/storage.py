@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from radreward.errors import InputError
+from radreward.io.in_place import check_database, check_file, foreign_file
 from radreward.tuning.optuna_warnings import allow_experimental
 from radreward.tuning.retries import retry
 
@@ -73,11 +75,18 @@ def redact_password(url: str) -> str:
 
 def _open_journal(path: Path) -> JournalStorage:
     path.parent.mkdir(parents=True, exist_ok=True)
+    check_file(path, (b"{",))
+    lock = path.with_name(f"{path.name}.lock")
+    if os.path.lexists(lock) and not (lock.is_symlink() and os.readlink(lock) == str(path)):  # Optuna's own lock
+        raise foreign_file(lock, "a file of something else")
     return JournalStorage(JournalFileBackend(str(path)))
 
 
 def _open_database(url: str) -> RDBStorage:
-    backend = make_url(url).get_backend_name()
+    location = make_url(url)
+    backend = location.get_backend_name()
+    if backend == "sqlite" and location.database not in (None, "", ":memory:"):
+        check_database(Path(str(location.database)))
     options: dict[str, Any] = {"connect_args": _CONNECT_ARGS.get(backend, {})}
     # Open and close a file each time: Optuna never closes a pooled connection.
     options |= {"poolclass": NullPool} if backend == "sqlite" else {"pool_pre_ping": True}

@@ -16,6 +16,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study
 
 from radreward.errors import InputError
+from radreward.io.in_place import check_folder
 from radreward.io.outputs import folder_entries
 from radreward.io.terminal import print_status
 from radreward.tuning.samplers import SamplerPerTrial
@@ -102,9 +103,11 @@ def _open_study(config: StudyConfig, storage: BaseStorage, folder: Path, overwri
         InputError: If the study of this name has another search space, or the folder has other content.
     """
     if overwrite:
+        check_folder(folder / "trials")
         with suppress(KeyError):
             optuna.delete_study(storage=storage, study_name=config.study)
-        shutil.rmtree(folder / "trials", ignore_errors=True)
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder / "trials")
     elif config.study not in optuna.get_all_study_names(storage):
         _check_unused(config, folder)
     study = optuna.create_study(

@@ -16,13 +16,17 @@ from optuna.trial import Trial, TrialState
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.io.atomic import delete_path, is_disk_error, write_text_file
+from radreward.io.in_place import check_folder
 from radreward.io.outputs import folder_entries
+from radreward.io.scratch import SCRATCH_SUFFIX
 from radreward.modules.callbacks import RewardPlots
 from radreward.modules.checkpoints import load_checkpoint
 from radreward.modules.run_folder import RunFolder
 from radreward.tuning.search_space import ParameterValue
 from radreward.tuning.study_config import StudyConfig
 
+_TRIAL_ENTRIES = {"versions.json", "data.json", "config.yaml", "checkpoints", "trial.json", "error.txt"}
+"""Names in the folder of a trial; whatever has one of them may be deleted when the trial starts again."""
 STATE_NAMES = {
     TrialState.COMPLETE: "complete",
     TrialState.PRUNED: "pruned",
@@ -141,6 +145,20 @@ def run_trial(
     if study_error is not None:
         raise study_error
     return result
+
+
+def check_trial_folder(folder: Path) -> None:
+    """Check that the folder of a trial may be written and its content deleted: it is new, empty or holds a run.
+
+    Raises:
+        InputError: If it, or the folder of all trials, is a link or a file, or if it holds something else.
+    """
+    check_folder(folder.parent)
+    check_folder(folder)
+    names = {entry.name for entry in folder_entries(folder)} if folder.is_dir() else set()
+    names = {name for name in names if not name.endswith(SCRATCH_SUFFIX)}  # of a killed worker
+    if names and not names & _TRIAL_ENTRIES:
+        raise InputError(f"{folder}: Expected a folder that is new, empty or holds a trial. Rename it.")
 
 
 def _reason(error: Exception) -> str:

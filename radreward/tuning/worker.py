@@ -25,7 +25,7 @@ from radreward.tuning.retries import (
 )
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS, ParameterValue
 from radreward.tuning.study_config import StudyConfig
-from radreward.tuning.trial import StudyError, TrialResult, TrialRunner, run_trial
+from radreward.tuning.trial import StudyError, TrialResult, TrialRunner, check_trial_folder, run_trial
 
 
 @contextmanager
@@ -92,6 +92,7 @@ class StudyWorker:
         folder = self.folder / "trials" / str(index)
         trial.set_user_attr(HOST_ATTR, platform.node())
         trial.set_user_attr(FOLDER_ATTR, str(folder.absolute()))
+        check_trial_folder(folder)
         running.enter_context(claimed_folder(folder))
         starting.close()  # the next worker takes the values of this trial into account
         resumed = " (resumed)" if is_retry(self._stored(trial)) else ""

@@ -75,10 +75,10 @@ def test_file_is_private(tmp_path: Path) -> None:
 def test_file_of_another_kind_is_named_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("These are notes, and long enough to be read as the header of a database. " * 3)
-    with pytest.raises(InputError, match=r"notes\.txt: cannot be used as a cache \(file is not a database\)"):
+    with pytest.raises(InputError, match=r"notes\.txt: .* but it is a file of something else"):
         SQLiteCache(path)
     assert path.read_text().startswith("These")
-    with pytest.raises(InputError, match="cannot be used as a cache"):
+    with pytest.raises(InputError, match="but it is a folder"):
         SQLiteCache(tmp_path)
     with pytest.raises(ValueError, match="Expected `max_entries` to be >= 1 but got 0"):
         SQLiteCache(tmp_path / "a.sqlite", max_entries=0)

@@ -51,7 +51,9 @@ def test_lock_of_a_dead_process_is_taken_over(tmp_path: Path, content: bytes) ->
 def test_file_of_something_else_is_refused_and_unchanged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "lock"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"lock: Expected no file, or a lock file .* but it is a file of something"):
+    with pytest.raises(
+        InputError, match=r"lock: Expected no file, or one that radreward wrote, but it is a file of something"
+    ):
         try_lock(path)
     assert path.read_bytes() == content
 
