@@ -169,6 +169,8 @@ class RewardTrainingBatch(NamedTuple):
     """Group ids, for messages."""
     num_truncated: int
     """Number of prompts truncated to the maximum length."""
+    report_pairs: tuple[tuple[str, str], ...]
+    """C references and candidates."""
 
 
 class FindingWeightsBatch(NamedTuple):

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from radreward.cli.arguments import normalize_arguments
 from radreward.cli.config_files import validate_config_files
+from radreward.cli.given_settings import flat_settings, given_settings
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
@@ -30,9 +31,9 @@ from radreward.io.console import make_console
 from radreward.models.precision import has_bfloat16_products
 from radreward.modules import BaseModule, MetricTable, RunFolder
 from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
+from radreward.modules.hparams import FlatSettings, flatten_settings, log_hparams
 from radreward.modules.progress import PlainTextProgress, ProgressBar
 from radreward.modules.run_resume import check_startable, resolve_checkpoint, start_run
-from radreward.modules.tensorboard import flatten_settings, log_hparams
 from radreward.modules.trainer import RunTrainer
 from radreward.scorers import resolve
 
@@ -86,6 +87,7 @@ class TrainingRun:
         overwrite: Replace an earlier run in the folder.
         save_config: Writes the configuration to a file.
         settings: The configuration with all defaults.
+        given: Settings that the user gave, by dotted name.
     """
 
     module: BaseModule
@@ -97,9 +99,14 @@ class TrainingRun:
     overwrite: bool
     save_config: Callable[[Path], None]
     settings: dict[str, Any]
+    given: FlatSettings
 
-    def fit(self) -> MetricTable:
+    def fit(self, searched: Mapping[str, Any] | None = None) -> MetricTable:
         """Train, save the best model in the run's folder, and return its metrics on the validation part.
+
+        Args:
+            searched: Settings that a study searches, each with one of its values, if the run is a trial. They come
+                first on TensorBoard's HPARAMS page.
 
         Raises:
             InputError: If the data, the checkpoint or the folder cannot be used.
@@ -125,7 +132,7 @@ class TrainingRun:
             if self.trainer.is_global_zero:
                 start_run(self.run_folder, data, resume, self.overwrite)
                 self.save_config(self.run_folder.config)
-                self._log_settings()
+                self._log_settings(searched)
             try:
                 self.trainer.fit(self.module, self.data, ckpt_path=self.checkpoint)
             except SystemExit as error:  # raised by Lightning after Ctrl-C
@@ -147,10 +154,11 @@ class TrainingRun:
                 precision,
             )
 
-    def _log_settings(self) -> None:
+    def _log_settings(self, searched: Mapping[str, Any] | None) -> None:
         for logger in self.trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                log_hparams(logger, self.settings, self.module.hparam_metrics)
+                flat = None if searched is None else flat_settings(searched)
+                log_hparams(logger, self.given, self.module.hparam_metrics, flat)
             else:
                 logger.log_hyperparams(flatten_settings(self.settings))
 
@@ -265,6 +273,7 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
         overwrite=cli.config.overwrite,
         save_config=save_config,
         settings=settings,
+        given=given_settings(arguments, settings),
     )
 
 

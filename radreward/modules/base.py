@@ -29,6 +29,9 @@ _CollatorT = TypeVar("_CollatorT", bound=Collator)
 _OBJECTIVE_PREFIX = "objective."
 """Prefix of the objective's state, such as the running statistics of a weighting."""
 
+_MIN_POINTS = 10
+"""Points of the curves of a run that has as many steps."""
+
 _WRAPPER_PATTERN = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
 
 _MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the training run."
@@ -101,6 +104,13 @@ class BaseModule(LightningModule, ABC):
     def on_fit_start(self) -> None:
         """Request a packing check for the first batch."""
         self._packing_checked = False
+
+    def on_train_start(self) -> None:
+        """Log at least ten points of the curves of a short run, also if `log_every_n_steps` is larger."""
+        steps = int(self.trainer.estimated_stepping_batches)
+        interval: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by its logger connector
+        if steps < _MIN_POINTS * interval:
+            self.trainer.log_every_n_steps = max(steps // _MIN_POINTS, 1)  # type: ignore[attr-defined]
 
     def check_packing(self, batch: Any) -> None:
         """Compare a packed batch with the same sequences in separate rows; no-op for modules without packing.

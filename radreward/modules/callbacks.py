@@ -13,10 +13,17 @@ from torch import Tensor
 from radreward.criteria.pairs import reward_margins
 from radreward.data.length_buckets import all_gather_in_order
 from radreward.modules.loggers import log_figure, log_scalars, log_text
+from radreward.modules.misranked_pairs import (
+    MisrankedPair,
+    format_misranked_pairs,
+    misranked_pairs,
+    most_misranked,
+)
 from radreward.modules.rollouts import RolloutBatch
 from radreward.modules.tensorboard import (
     add_custom_scalars,
     format_reports_and_completions,
+    log_pr_curves,
     log_reward_distributions,
     plot_calibration,
     plot_learning_curves,
@@ -29,10 +36,11 @@ _OVERVIEW = "Overview"
 
 
 class RewardPlots(Callback):
-    """Plots of a `RewardModule`: rewards and margins at every validation, figures after training.
+    """Plots of a `RewardModule`: rewards, margins, precision and recall at every validation, figures after training.
 
     The figures show the calibration of the last validation and τ-b over steps. Drawing the figures takes about as long
-    as a short validation. Checkpoints store the history of τ-b, so that the curves of a resumed run are complete.
+    as a short validation. A text shows the pairs that the last validation ranks most wrongly. Checkpoints store the
+    history of τ-b, so that the curves of a resumed run are complete.
 
     Attributes:
         draws_figures: False for distributions and scalars only.
@@ -41,8 +49,9 @@ class RewardPlots(Callback):
     def __init__(self) -> None:
         self.draws_figures = True
         self.tau_history: dict[str, list[tuple[int, float]]] = {}
-        self._outputs: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._outputs: list[tuple[Tensor, Tensor, Tensor, list[MisrankedPair]]] = []
         self._last_validation: tuple[Tensor, Tensor] | None = None
+        self._misranked: list[MisrankedPair] = []
 
     def state_dict(self) -> dict[str, Any]:
         """Return the history of τ-b."""
@@ -62,7 +71,7 @@ class RewardPlots(Callback):
         self, trainer: Trainer, pl_module: Any, outputs: Any, batch: RewardTrainingBatch, batch_idx: int
     ) -> None:
         """Log the loss every `log_every_n_steps` batches under the tag that TensorBoard shows first."""
-        if _logs_batch(trainer, batch_idx):
+        if _logs_batch(trainer):
             log_scalars(trainer, {f"{_OVERVIEW}/loss": float(outputs["loss"])}, pl_module.global_step)
 
     def on_validation_start(self, trainer: Trainer, pl_module: Any) -> None:
@@ -78,32 +87,40 @@ class RewardPlots(Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Collect rewards, targets and margins of a batch; `outputs` are the rewards."""
+        """Collect rewards, targets, margins and wrongly ranked pairs of a batch; `outputs` are the rewards."""
         targets = batch.targets
         margins = reward_margins(outputs, targets.rewards, targets.group)
-        self._outputs.append((outputs.cpu(), targets.rewards.cpu(), margins.cpu()))
+        wrong = misranked_pairs(batch, outputs, pl_module.criteria)
+        self._outputs.append((outputs.cpu(), targets.rewards.cpu(), margins.cpu(), wrong))
 
     def on_validation_end(self, trainer: Trainer, pl_module: Any) -> None:
         """Log the distributions of all batches, and τ-b of the total under the tag that TensorBoard shows first."""
         if not trainer.loggers or trainer.sanity_checking:
             return
-        rewards, targets, margins = (torch.cat(part) for part in zip(*all_gather_in_order(self._outputs), strict=True))
+        *tensors, wrong = zip(*all_gather_in_order(self._outputs), strict=True)
+        rewards, targets, margins = map(torch.cat, tensors)
         criteria, step = pl_module.criteria, pl_module.global_step
+        errors = criteria.errors(targets)
         means = {f"margin/{tag}": margin for tag, margin in zip(criteria.tags, margins.nanmean(0), strict=True)}
         values = {f"{_OVERVIEW}/tau_b": pl_module.val_metrics["val/tau_total"], **means}
         log_scalars(trainer, {name: float(value) for name, value in values.items()}, step)
         if isinstance(pl_module.logger, TensorBoardLogger):
             log_reward_distributions(pl_module.logger.experiment, criteria.tags, rewards, margins, step)
-        self._last_validation = rewards, criteria.errors(targets)
+            log_pr_curves(pl_module.logger.experiment, criteria, rewards.float(), errors, step)
+        self._last_validation, self._misranked = (rewards, errors), most_misranked(wrong)
         for tag in (*criteria.tags, "total"):
             value = float(pl_module.val_metrics[f"val/tau_{tag}"])
             self.tau_history.setdefault(tag, []).append((step, value))
 
     def on_train_end(self, trainer: Trainer, pl_module: Any) -> None:
-        """Draw the figures of the last validation."""
-        if self._last_validation is None or not self.draws_figures:
+        """Log the most wrongly ranked pairs, and draw the figures, of the last validation."""
+        if self._last_validation is None:
             return
         step = pl_module.global_step
+        text = format_misranked_pairs(self._misranked, pl_module.criteria)
+        log_text(trainer, "val/most_wrongly_ranked_pairs", text, step)
+        if not self.draws_figures:
+            return
         rewards, errors = (part.T for part in self._last_validation)
         for tag, reward, error in zip(pl_module.criteria.tags, rewards, errors, strict=True):
             log_figure(trainer, f"calibration/{tag}", plot_calibration(reward, error), step)
@@ -118,7 +135,7 @@ class RolloutPlots(Callback):
     ) -> None:
         """Plot the rollouts of a batch every `log_every_n_steps` batches."""
         logger, rollout_batch = pl_module.logger, pl_module.rollout_batch
-        if _logs_batch(trainer, batch_idx):
+        if _logs_batch(trainer):
             estimate, step = rollout_batch.estimate, pl_module.global_step
             log_text(trainer, "train/completions", _format_rollouts(batch, rollout_batch), step)
             if isinstance(logger, TensorBoardLogger):
@@ -157,9 +174,10 @@ def log_example(trainer: Trainer, example: ValidationExample, step: int) -> None
     log_text(trainer, "val/example", format_reports_and_completions(example.report_pair, answers), step)
 
 
-def _logs_batch(trainer: Trainer, batch_idx: int) -> bool:
+def _logs_batch(trainer: Trainer) -> bool:
+    """Return True every `log_every_n_steps` batches, counted over epochs."""
     interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by the trainer's logger connector
-    return (batch_idx + 1) % interval == 0
+    return (trainer.fit_loop.total_batch_idx + 1) % interval == 0
 
 
 def _format_rollouts(batch: RolloutPromptBatch, rollout_batch: RolloutBatch) -> str:

@@ -1,18 +1,17 @@
-"""TensorBoard output besides scalar curves: settings, grouped curves, plots of rewards, texts."""
+"""TensorBoard output besides scalar curves: grouped curves, distributions, precision and recall, plots of rewards."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.figure
 import numpy as np
-from lightning.pytorch.loggers import TensorBoardLogger
+import torch
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
-from torch.utils.tensorboard.summary import hparams
 
+from radreward.criteria import Criteria
 from radreward.models import Calibration
 
 MAX_POINTS = 2000
@@ -62,6 +61,32 @@ def log_reward_distributions(
         writer.add_histogram(f"rewards/{tag}", reward, step)
         if len(defined := margin[~margin.isnan()]):
             writer.add_histogram(f"margins/{tag}", defined, step)
+
+
+def log_pr_curves(writer: SummaryWriter, criteria: Criteria, rewards: Tensor, errors: Tensor, step: int) -> None:
+    """Log precision and recall of "has an error" per criterion, over thresholds of the reward.
+
+    The score of a candidate is the share of candidates whose reward is at least as high, so that the thresholds of
+    TensorBoard, from 0 to 1, are spread over all candidates. A criterion without both kinds of candidates has no curve,
+    nor has a rating.
+
+    Args:
+        writer: TensorBoard's writer.
+        criteria: N criteria.
+        rewards: (n, N) rewards.
+        errors: (n, N) errors.
+        step: Step of the run.
+    """
+    for criterion, reward, error in zip(criteria.criteria, rewards.T, errors.T, strict=True):
+        has_error = error > 0
+        if criterion.kind != "rating" and 0 < has_error.sum() < len(has_error):
+            writer.add_pr_curve(f"errors/{criterion.tag}", has_error, _shares_at_least_as_high(reward), step)
+
+
+def _shares_at_least_as_high(values: Tensor) -> Tensor:
+    """Return (n,) shares of values that are greater or equal."""
+    ascending = values.sort().values
+    return 1 - torch.searchsorted(ascending, values.contiguous()) / len(values)
 
 
 def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figure:
@@ -123,40 +148,15 @@ def format_reports_and_completions(report_pair: tuple[str, str], completions: Se
     >>> format_reports_and_completions(("a", "b"), [("reward 1", "c")]).splitlines()[0]
     '**Reference**'
     """
-    parts = [("Reference", report_pair[0]), ("Candidate", report_pair[1]), *completions]
+    return format_texts([("Reference", report_pair[0]), ("Candidate", report_pair[1]), *completions])
+
+
+def format_texts(texts: Sequence[tuple[str, str]]) -> str:
+    r"""Return (title, text) entries as Markdown. A text is a code block, so that its markup has no effect.
+
+    >>> format_texts([("Reference", "<b>No</b> edema.")])
+    '**Reference**\n\n    <b>No</b> edema.'
+    """
     return "\n\n".join(
-        f"**{title}**\n\n" + "\n".join(f"    {line}" for line in text.splitlines()) for title, text in parts
+        f"**{title}**\n\n" + "\n".join(f"    {line}" for line in text.splitlines()) for title, text in texts
     )
-
-
-def log_hparams(logger: TensorBoardLogger, settings: Mapping[str, Any], metrics: Sequence[str]) -> None:
-    """Log settings for the HPARAMS page at the start of a run; its metric columns fill as the scalars are logged.
-
-    `metrics` are the names of the scalars that compare runs. (`SummaryWriter.add_hparams` would also write scalars,
-    whose values are not known yet, and a separate folder.)
-    """
-    writer = logger.experiment._get_file_writer()  # as in Lightning's loggers: the public method adds a folder
-    build_summaries: Any = hparams  # untyped in torch
-    for summary in build_summaries(flatten_settings(settings), dict.fromkeys(metrics, 0.0)):
-        writer.add_summary(summary)
-    writer.flush()
-
-
-def flatten_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, bool | float | str]:
-    """Return nested settings by dotted names, as on the command line; null is dropped, other types become text.
-
-    A class is represented by its name, under the name of the setting.
-
-    >>> backbone = {"name": "embedded", "lora": None}
-    >>> flatten_settings({"model": {"init_args": {"backbone": backbone, "head_hidden_size": 4}}, "unit": [1, 0.5]})
-    {'model.backbone.name': 'embedded', 'model.head_hidden_size': 4, 'unit': '[1, 0.5]'}
-    """
-    flat: dict[str, bool | float | str] = {}
-    for name, value in settings.items():
-        if name == "class_path" and prefix:
-            flat[prefix.removesuffix(".")] = str(value).rpartition(".")[2]
-        elif isinstance(value, Mapping):
-            flat |= flatten_settings(value, prefix if name == "init_args" else f"{prefix}{name}.")
-        elif value is not None:
-            flat[prefix + name] = value if isinstance(value, bool | int | float | str) else str(value)
-    return flat

@@ -142,6 +142,10 @@ class SearchSpace:
                     branches.append(sample)
         return branches
 
+    def searched_settings(self) -> dict[str, Any]:
+        """Return every setting that some value changes, by dotted key, with one of its values."""
+        return {key: value for branch in self.conditional_branches() for key, value in self.overrides(branch).items()}
+
     @property
     def is_conditional(self) -> bool:
         """True if some parameters are only active for some values of others."""

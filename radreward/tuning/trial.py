@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from optuna.exceptions import TrialPruned
@@ -47,8 +47,8 @@ class TunableRun(Protocol):
     def trainer(self) -> Trainer:
         """The Lightning trainer."""
 
-    def fit(self) -> object:
-        """Train."""
+    def fit(self, searched: Mapping[str, Any] | None = None) -> object:
+        """Train; `searched` are the settings that the study searches, each with one of its values."""
 
 
 class TrialRunner(NamedTuple):
@@ -179,7 +179,7 @@ def _train(
     training.trainer.callbacks.append(reports)  # type: ignore[attr-defined]
     state, reason = TrialState.COMPLETE, None
     try:
-        training.fit()
+        training.fit(config.space.searched_settings())
     except TrialPruned as pruned:
         state, reason = TrialState.PRUNED, str(pruned)
     if not reports.values:

@@ -70,6 +70,20 @@ def test_tensorboard_shows_settings_losses_agreement_histograms_and_plots(traine
     content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     assert b"model.backbone.lora.r" in content
     assert b"trainer.max_steps" in content
+    assert b"trainer.precision" not in content  # a default
+    assert events.PluginTagToContent("pr_curves").keys() == {f"errors/{tag}" for tag in TAGS[:2]}
+    (text,) = events.Tensors("val/most_wrongly_ranked_pairs/text_summary")
+    [shown] = text.tensor_proto.string_val
+    assert shown == b"No validation pair is ranked wrongly." or b"**Worse candidate: " in shown
+
+
+def test_curves_of_a_short_run_have_a_point_per_step(config: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "short"
+    options = ["--trainer.log_every_n_steps=10", "--trainer.limit_train_batches=2", f"--run-dir={run_dir}"]
+    assert main(["fit", f"--config={config}", *options]) == 0
+    events = EventAccumulator(str(run_dir / "logs")).Reload()
+    assert [event.step for event in events.Scalars("train/loss")] == [0, 1, 2, 3, 4, 5]
+    assert [event.step for event in events.Scalars("Overview/loss")] == [1, 2, 3, 4, 5, 6]
 
 
 def test_ctrl_c_without_a_checkpoint_says_what_to_do(

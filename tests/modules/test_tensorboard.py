@@ -1,24 +1,21 @@
-"""TensorBoard plots, chart definitions and hyperparameters."""
+"""TensorBoard plots, chart definitions, precision and recall."""
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from lightning.pytorch.loggers import TensorBoardLogger
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar import layout_pb2
-from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.util import tensor_util
 
+from radreward.criteria import Criteria, Criterion
 from radreward.modules.tensorboard import (
     MAX_POINTS,
     add_custom_scalars,
-    flatten_settings,
-    log_hparams,
+    log_pr_curves,
     plot_calibration,
     plot_learning_curves,
 )
@@ -71,43 +68,23 @@ def test_custom_scalars_charts_match_logged_names(tmp_path: Path) -> None:
     assert not any(re.search(pattern, "val/spearman_a") for pattern in patterns)
 
 
-def test_flatten_settings_represents_classes_by_name() -> None:
-    settings = {"model": {"class_path": "a.b.Module", "init_args": {"objective": {"class_path": "c.Loss"}}}}
-    assert flatten_settings(settings) == {"model": "Module", "model.objective": "Loss"}
-
-
-leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
-names = st.text(st.characters(codec="ascii", exclude_characters="."), min_size=1)
-
-
-@given(st.recursive(st.dictionaries(names, leaves), lambda inner: st.dictionaries(names, inner | leaves), max_leaves=9))
-def test_flatten_settings_keeps_every_setting_that_is_not_null(settings: dict[str, Any]) -> None:
-    flat = flatten_settings(settings)
-
-    def look(name: str) -> Any:
-        value: Any = settings
-        for part in name.split("."):
-            value = value[part]
-        return value
-
-    def count(value: Any) -> int:
-        return sum(map(count, value.values())) if isinstance(value, dict) else value is not None
-
-    assert len(flat) == count(settings)
-    for name, value in flat.items():
-        expected = look(name)
-        assert value == (str(expected) if isinstance(expected, list) else expected)
-
-
-def test_log_hparams_writes_settings_without_metric_values(tmp_path: Path) -> None:
+def test_pr_curves_have_precision_and_recall_over_thresholds(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    kinds = [Criterion("a b", "A."), Criterion("never", "N."), Criterion("stars", "S.", "rating")]
+    rewards, errors = torch.randn(200, 3), torch.randint(0, 3, (200, 3)).float()
+    errors[:, 1] = 0
     board = TensorBoardLogger(tmp_path, name="", version="logs")
-    log_hparams(board, {"model": {"lr": 0.5, "name": "tiny"}}, ["val/tau_total"])
+    log_pr_curves(board.experiment, Criteria("made up", kinds), rewards, errors, 7)
+    board.experiment.flush()
     events = EventAccumulator(str(tmp_path / "logs")).Reload()
-    content = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
-    hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
-    assert hparams["model.lr"].number_value == 0.5
-    assert hparams["model.name"].string_value == "tiny"
-    content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
-    metrics = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.metric_infos
-    assert [metric.name.tag for metric in metrics] == ["val/tau_total"]
-    assert events.Tags()["scalars"] == []
+    assert events.PluginTagToContent("pr_curves").keys() == {"errors/a_b"}  # neither without errors nor of a rating
+    (event,) = events.Tensors("errors/a_b")
+    assert event.step == 7
+    *_, precision, recall = tensor_util.make_ndarray(event.tensor_proto)
+    scores = [sum(float(other) >= float(value) for other in rewards[:, 0]) / 200 for value in rewards[:, 0]]
+    has_error = [value > 0 for value in errors[:, 0].tolist()]
+    for index, threshold in enumerate(np.linspace(0, 1, len(recall))):
+        flagged = [label for label, score in zip(has_error, scores, strict=True) if score >= threshold - 1e-9]
+        if abs(threshold * 200 - round(threshold * 200)) > 1e-6 and flagged:  # not on the edge of a bin
+            assert recall[index] == pytest.approx(sum(flagged) / sum(has_error), abs=1e-4)
+            assert precision[index] == pytest.approx(sum(flagged) / len(flagged), abs=1e-4)

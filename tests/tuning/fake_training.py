@@ -29,7 +29,7 @@ class FakeTraining:
             estimated_stepping_batches=30,
         )
 
-    def fit(self) -> None:
+    def fit(self, searched: Mapping[str, Any] | None = None) -> None:
         for step in (10, 20, 30):
             self.trainer.global_step = step
             self.trainer.callback_metrics = {self.metric: torch.tensor(self.value(self.settings, step))}

@@ -90,7 +90,7 @@ def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, fo
 
 
 def skip_validation(training: Any) -> None:
-    training.fit = lambda: None
+    training.fit = lambda searched: None
 
 
 def use_two_processes(training: Any) -> None:

@@ -11,6 +11,7 @@ import optuna
 import pytest
 import yaml
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from radreward.cli import build, tune
 from radreward.cli.parser import run_command
@@ -65,6 +66,12 @@ def test_each_trial_is_a_run_with_hparams_in_tensorboard(uninterrupted: Path) ->
         assert not events.Tags()["images"]  # figures take longer than a short trial
         hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
         assert b"model.optimizer.lr" in hparams
+        content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
+        infos = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.hparam_infos
+        searched = ["model.objective", "model.objective.c", "model.optimizer.lr"]  # c also in trials without it
+        assert sorted(info.name for info in infos if info.differs) == searched
+        assert sorted(info.name for info in infos[:3]) == searched
+        assert "trainer.precision" not in [info.name for info in infos]  # a default
         assert trial.value == pytest.approx(max(event.value for event in events.Scalars("val/tau_total")))
         assert json.loads((folder / "trial.json").read_text())["params"] == trial.params
 

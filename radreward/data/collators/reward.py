@@ -61,7 +61,7 @@ class RewardCollator(Collator):
             InputError: If error counts do not match the criteria, or a prompt is too long. The message names the group
                 and the candidate.
         """
-        paths, errors, finding_weights, located, group_indices = [], [], [], [], []
+        paths, errors, finding_weights, located, group_indices, report_pairs = [], [], [], [], [], []
         num_truncated = 0
         for index, reference, candidate, label in candidates_of(groups):
             path, truncated = self.prompt_encoder.encode_or_raise(reference, candidate.text, self.on_too_long, label)
@@ -72,6 +72,7 @@ class RewardCollator(Collator):
             if self.locates_errors:
                 located.append(self._statement_errors(reference, candidate, path, label))
             group_indices.append(index)
+            report_pairs.append((reference, candidate.text))
         rewards, group = self.criteria.target_rewards(torch.stack(errors)), torch.tensor(group_indices)
         targets = RewardTargets(
             rewards,
@@ -80,9 +81,8 @@ class RewardCollator(Collator):
             finding_weights=torch.tensor(finding_weights, dtype=torch.float32),
             located_errors=located_error_targets(located) if self.locates_errors else None,
         )
-        return RewardTrainingBatch(
-            pack(paths, self.packing), targets, tuple(group.id for group in groups), num_truncated
-        )
+        ids = tuple(group.id for group in groups)
+        return RewardTrainingBatch(pack(paths, self.packing), targets, ids, num_truncated, tuple(report_pairs))
 
     def _statement_errors(
         self, reference: str, candidate: Candidate, path: Sequence[Sequence[int]], label: str
