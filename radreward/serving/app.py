@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.requests import ClientDisconnect
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Receive
 
 from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs
-from radreward.serving.limits import ServiceLimits, check_num_pairs
+from radreward.serving.json_response import ExactJSONResponse
+from radreward.serving.limits import ServiceLimits, check_pairs
 from radreward.serving.messages import (
     CriteriaDescription,
     ErrorAnswer,
@@ -29,7 +31,7 @@ from radreward.serving.messages import (
 )
 from radreward.serving.page import service_page
 from radreward.serving.request_guard import RequestGuard
-from radreward.serving.scoring import ScorerFailedError, score_request
+from radreward.serving.scoring import ScorerFailedError, ScoringJob
 from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
 from radreward.text.normalization import normalize_report
 from radreward.types import Side
@@ -38,6 +40,7 @@ logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 5
 """Seconds after which a client should try again if the queue is full."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
+    421: {"description": "The service does not have the name in `Host`"},
     400: {"description": "The body is not JSON"},
     408: {"description": "The body arrived too slowly"},
     413: {"description": "The body or the number of pairs is too large"},
@@ -49,7 +52,9 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = None) -> FastAPI:
+def create_app(
+    scorers: Mapping[str, Scorer], limits: ServiceLimits | None = None, trusted_hosts: Sequence[str] = ()
+) -> FastAPI:
     """Return the service of loaded scorers. It stores nothing and logs no report.
 
     `POST /score` scores pairs as `radreward score` does, `GET /models` lists the metrics, `GET /health` answers as soon
@@ -58,10 +63,13 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
     Args:
         scorers: Scorers by name.
         limits: Limits; defaults to those of `ServiceLimits`.
+        trusted_hosts: Names of this service besides localhost and the address at which a request arrives. Requests
+            to other names are refused: a page elsewhere could have given its name the address of this machine.
     """
     limits = limits or ServiceLimits()
     queue = ScoringQueue(limits.max_requests)
     page = service_page(_describe_metrics(scorers))
+    hosts = {"localhost", "127.0.0.1", "::1", *map(str.lower, trusted_hosts)}
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -77,7 +85,7 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(RequestGuard, limits=limits)
+    app.add_middleware(RequestGuard, limits=limits, trusted_hosts=hosts)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
 
@@ -97,49 +105,60 @@ def create_app(scorers: Mapping[str, Scorer], limits: ServiceLimits | None = Non
         """List the metrics."""
         return _describe_metrics(scorers)
 
-    @app.post("/score", responses=errors, response_model_exclude_unset=True)
-    async def score(request: ScoreRequest) -> ScoreAnswer:
+    @app.post("/score", response_model=ScoreAnswer, responses=errors)
+    async def score(request: ScoreRequest, connection: Request) -> Response:
         """Score candidates against their references."""
         selected = _select_scorers(request, scorers, limits)
         pairs = Pairs(*zip(*(pair.as_pair() for pair in request.pairs), strict=True))
-        rows = await _run(queue, partial(score_request, selected, pairs, request.evidence), limits)
-        return _answer(request, rows)
+        job = ScoringJob(selected, pairs, request.evidence)
+        return ExactJSONResponse(_answer(request, await _run(queue, job, connection.receive, limits)))
 
     return app
 
 
 def _select_scorers(request: ScoreRequest, scorers: Mapping[str, Scorer], limits: ServiceLimits) -> dict[str, Scorer]:
     """Return the scorers of a request; raise an `HTTPException` if it has too many pairs or an unknown model."""
-    check_num_pairs(len(request.pairs), limits)
+    check_pairs(len(request.pairs), sum(pair.num_chars for pair in request.pairs), limits)
     names = request.models or list(scorers)
     if unknown := [name for name in names if name not in scorers]:
         raise HTTPException(422, f"Expected models among {', '.join(scorers)} but got {unknown[0]!r}.")
     return {name: scorers[name] for name in names}
 
 
-async def _run(queue: ScoringQueue, function: Any, limits: ServiceLimits) -> Any:
-    """Return the result of a function in the scoring thread; raise an `HTTPException` if there is none."""
+async def _run(
+    queue: ScoringQueue, job: ScoringJob, receive: Receive, limits: ServiceLimits
+) -> list[dict[str, dict[str, Any]]]:
+    """Return the scores of a job; raise an `HTTPException` if there are none, and end the job if its client leaves."""
     try:
-        future = queue.submit(function)
+        queue.submit(job)
     except QueueFullError as error:
         message = f"Expected at most {limits.max_requests} requests at a time. Try again in {_RETRY_SECONDS} s."
         raise HTTPException(503, message, {"Retry-After": str(_RETRY_SECONDS)}) from error
+    scores = asyncio.wrap_future(job.future)
+    disconnection = asyncio.ensure_future(receive())  # the body is complete, so nothing else can follow
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(future), limits.seconds)
-    except TimeoutError as error:
-        raise HTTPException(504, f"Expected scores within {limits.seconds:g} s. Send fewer pairs.") from error
+        waiting: set[asyncio.Future[Any]] = {scores, disconnection}
+        await asyncio.wait(waiting, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if scores.done():
+            return scores.result()
+        if disconnection.done():
+            raise ClientDisconnect
+        raise HTTPException(504, f"Expected scores within {limits.seconds:g} s. Send fewer pairs.")
     except ScorerFailedError as error:
         logger.error("%s", error)
         raise HTTPException(500, str(error)) from error
+    finally:
+        scores.cancel()  # ends the job
+        disconnection.cancel()
 
 
-def _answer(request: ScoreRequest, rows: list[dict[str, dict[str, Any]]]) -> ScoreAnswer:
+def _answer(request: ScoreRequest, rows: list[dict[str, dict[str, Any]]]) -> dict[str, Any]:
     answers: list[dict[str, Any]] = []
     for number, (pair, scores) in enumerate(zip(request.pairs, rows, strict=True), 1):
         answers.append({"id": number if pair.id is None else pair.id, "scores": scores})
         if request.evidence:
             answers[-1]["texts"] = {side: normalize_report(getattr(pair, side)) for side in Side}
-    return ScoreAnswer.model_validate({"pairs": answers})
+    return {"pairs": answers}
 
 
 def _describe_metrics(scorers: Mapping[str, Scorer]) -> list[MetricDescription]:
@@ -175,7 +194,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         message = f"Expected POST /score, GET /models, /health, /openapi.json or / but got {request.method}."
     elif error.status_code == 400:  # FastAPI's own
         message = "Expected JSON in UTF-8."
-    return JSONResponse({"error": message}, error.status_code, error.headers)
+    return ExactJSONResponse({"error": message}, error.status_code, error.headers)
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
@@ -184,6 +203,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
         raise error
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return JSONResponse({"error": f"Expected JSON but it ends or is wrong at character {first['loc'][-1]}."}, 400)
+        return ExactJSONResponse(
+            {"error": f"Expected JSON but it ends or is wrong at character {first['loc'][-1]}."}, 400
+        )
     field = ".".join(map(str, first["loc"][1:])) or "body"
-    return JSONResponse({"error": f"{field}: {first['msg']}."}, 422)
+    return ExactJSONResponse({"error": f"{field}: {first['msg']}."}, 422)

@@ -31,6 +31,11 @@ class PairRequest(BaseModel):
             raise PydanticCustomError("age", f"Expected years from 0 to {MAX_AGE}, or a text as `8 months`")
         return age
 
+    @property
+    def num_chars(self) -> int:
+        """Number of characters of all texts."""
+        return sum(len(str(value)) for _, value in self if value is not None)
+
     def as_pair(self) -> tuple[str, str, PatientContext]:
         """Return reference, candidate and what is known of the patient."""
         return self.reference, self.candidate, parse_context({"age": self.age, "indication": self.indication})

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from radreward.errors import InputError
 
 if TYPE_CHECKING:
+    import uvicorn
     from fastapi import FastAPI
+
+    from radreward.serving.limits import ServiceLimits
 
 _MAX_PORT = 65535
 
@@ -41,10 +44,26 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def serve_app(app: FastAPI, listener: socket.socket) -> None:
+def serve_app(app: FastAPI, listener: socket.socket, limits: ServiceLimits) -> None:
     """Serve on a socket until SIGINT or SIGTERM, then answer the accepted requests. Requests are not logged."""
     import uvicorn
 
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     with suppress(KeyboardInterrupt):  # the server raises it again after it has stopped
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(server_config(app, limits)).run(sockets=[listener])
+
+
+def server_config(app: FastAPI, limits: ServiceLimits) -> uvicorn.Config:
+    """Return the configuration of the server, with the limits of its connections."""
+    import uvicorn
+
+    from radreward.serving.connections import guarded_protocol
+
+    return uvicorn.Config(
+        app,
+        http=guarded_protocol(limits),
+        ws="none",
+        proxy_headers=False,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+    )
