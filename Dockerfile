@@ -4,7 +4,7 @@ WORKDIR /app
 COPY pyproject.toml setup.py README.md LICENSE constraints.txt ./
 COPY experiments experiments
 COPY radreward radreward
-RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu --constraint constraints.txt ".[serve,embedded]"
+RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu --constraint constraints.txt ".[serve]"
 RUN useradd --create-home radreward
 USER radreward
 WORKDIR /home/radreward

@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOWEST_TESTS := tests/cli/test_fit.py tests/scorers tests/scoring/test_file_scoring.py tests/models tests/modules/test_reward.py \
 	tests/modules/test_trainer.py tests/tuning/test_tune.py tests/tuning/test_study.py tests/meta_evaluation/test_benchmark.py \
-	tests/data tests/statistics tests/systems/er2score tests/systems/ratescore/test_scorer.py tests/systems/sentence_eval/test_scorer.py
+	tests/data tests/io tests/llm tests/serving/test_service.py tests/statistics tests/systems/er2score tests/systems/ratescore/test_scorer.py tests/systems/sentence_eval/test_scorer.py
 
 .PHONY: demo test check lowest release-check docs bench bench-metrics soak browser format clean
 
@@ -12,7 +12,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,embedded,quantization,bench,distributed,lexical,llm,radgraph]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[all,dev,bench]'
 	@touch $(READY)
 
 demo: $(READY)  ## generate training data, train, evaluate, score
@@ -30,7 +30,7 @@ check: $(READY)  ## format, lint, types, documentation
 lowest:  ## tests with the lowest versions of the direct dependencies, in an environment of its own
 	$(PYTHON) -m venv build/lowest
 	build/lowest/bin/pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
-		'.[embedded,lexical,llm]' fastapi hypothesis polars pytest pytest-timeout pytest-xdist uvicorn
+		'.[train,serve,lexical,llm,testing]' polars pytest-timeout pytest-xdist
 	build/lowest/bin/pytest -n auto -o filterwarnings=default $(LOWEST_TESTS)
 
 release-check:  ## build wheel and sdist, check their metadata, install and run the wheel outside the repository
@@ -40,7 +40,7 @@ release-check:  ## build wheel and sdist, check their metadata, install and run 
 	build/release/env/bin/python -m build --outdir build/release .
 	build/release/env/bin/twine check --strict build/release/radreward-*
 	build/release/env/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	cd build/release && env/bin/pip install --quiet --disable-pip-version-check "$$(ls radreward-*.whl)[embedded]"
+	cd build/release && env/bin/pip install --quiet --disable-pip-version-check "$$(ls radreward-*.whl)" && env/bin/pip check
 	cd build/release && printf 'reference,candidate\nLeft pleural effusion.,Clear lungs.\n' > pairs.csv && \
 		env/bin/radreward score --input pairs.csv --output scores.csv && cat scores.csv
 

@@ -10,6 +10,8 @@ from html import escape
 from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
+from radreward.extras import require_packages
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -18,8 +20,13 @@ _MAX_HTML_ROWS = 20
 
 def scores_frame(scores: Any, index: Any = None) -> DataFrame:
     """Return a data frame of scores, see `Scores.to_pandas`."""
+    require_packages("A data frame of scores", "pandas")
     import pandas as pd
 
+    return pd.DataFrame(_columns(scores), index=index)
+
+
+def _columns(scores: Any) -> dict[str, Sequence[Any]]:
     columns: dict[str, Sequence[Any]] = {"total": scores.total.tolist()}
     if scores.quality is not None:
         columns["quality"] = scores.quality.tolist()
@@ -33,7 +40,7 @@ def scores_frame(scores: Any, index: Any = None) -> DataFrame:
     columns["status"] = scores.status
     if scores.evidence is not None:
         columns["evidence"] = scores.evidence
-    return pd.DataFrame(columns, index=index)
+    return columns
 
 
 def scores_summary(scores: Any) -> str:
@@ -49,9 +56,20 @@ def scores_summary(scores: Any) -> str:
 
 def scores_html(scores: Any) -> str:
     """Return a table for notebooks. For a single pair, the table has its evidence too."""
-    table = scores_frame(scores).drop(columns="evidence", errors="ignore").to_html(max_rows=_MAX_HTML_ROWS)
+    columns = {name: values for name, values in _columns(scores).items() if name != "evidence"}
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("", *columns))
+    body = [_html_row(number, row) for number, row in enumerate(rows[:_MAX_HTML_ROWS])]
+    if hidden := len(rows) - len(body):
+        body.append(f"<tr><td>…</td><td colspan={len(columns)}>and {hidden} more</td></tr>")
+    table = f"<table><tr>{head}</tr>{''.join(body)}</table>"
     evidence = scores.evidence[0] if scores.evidence and len(scores.evidence) == 1 else None
     return f"<p>{escape(repr(scores))}</p>{table}" + ("" if evidence is None else _evidence_html(evidence))
+
+
+def _html_row(number: int, values: Sequence[Any]) -> str:
+    cells = (f"{value:.6g}" if isinstance(value, float) else escape(str(value)) for value in values)
+    return f"<tr><th>{number}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _evidence_html(evidence: Any) -> str:

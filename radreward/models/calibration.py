@@ -11,6 +11,7 @@ from torch import Tensor
 
 from radreward.criteria import finding_quality
 from radreward.errors import InputError
+from radreward.extras import require_packages
 
 _MAX_KNOTS = 64
 
@@ -121,6 +122,7 @@ def calibrated_quality(calibration: Calibration, finding_weights: Tensor) -> Ten
 
 
 def _fit_curve(rewards: np.ndarray, errors: np.ndarray) -> list[tuple[float, float]]:
+    require_packages("Calibration", "sklearn")
     from sklearn.isotonic import IsotonicRegression  # slow to import and not required for scoring
 
     fitted = IsotonicRegression(increasing=False, out_of_bounds="clip").fit(rewards, errors)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -73,6 +74,7 @@ class LoRA:
         Raises:
             InputError: If no layer has one of the names.
         """
+        require_packages("LoRA", "peft")
         from peft import LoraConfig, get_peft_model  # slow to import and not required for scoring
 
         names = self.target_names(model.config.model_type)

@@ -14,10 +14,9 @@ from transformers import PreTrainedTokenizerBase
 
 from radreward.data.tokenizer import TINY_PREFIX, resolve_backbone
 from radreward.errors import InputError
+from radreward.extras import missing_package
 from radreward.models.backbone import Backbone
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt
-
-_INSTALL_HINT = "pip install 'radreward[vllm]', in a separate environment: it requires the torch it was built for"
 
 
 class VLLMEngine(RolloutEngine):
@@ -121,9 +120,7 @@ def check_vllm(backbone: Backbone) -> None:
         InputError: If the check fails. The message names the remedy.
     """
     if importlib.util.find_spec("vllm") is None:
-        raise InputError(
-            f"model.rollouts.engine: vllm is not installed: {_INSTALL_HINT}; or set the engine to transformers."
-        )
+        raise InputError(f"{missing_package('model.rollouts.engine: vLLM', 'vllm')} Or set the engine to transformers.")
     if backbone.lora is None:
         raise InputError("model.rollouts.engine: vllm requires adapters (model.backbone.lora), which it loads.")
     if backbone.name.startswith(TINY_PREFIX):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -15,9 +16,11 @@ from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, Spearma
 from radreward.metrics.functional import count_concordant_pairs, error_auc, kendall_tau_b, spearman
 from radreward.models import Calibration
 from radreward.models.calibration import calibrate_finding_weights, calibrated_quality
-from radreward.modules.exporter import MetricTable
 from radreward.modules.predictions import PredictedCounts, ScoredCandidates
 from radreward.types import FindingWeightsBatch
+
+if TYPE_CHECKING:
+    from radreward.modules.exporter import MetricTable
 
 METRIC_TITLES = {
     "tau_b": "τ-b",

@@ -27,7 +27,6 @@ class BLEU(StatelessScorer):
 
     config_name = "bleu.json"
     packages = ("sacrebleu",)
-    extra = "lexical"
     total_range = (0.0, 1.0)
     source_modules = (text_overlap,)
     setting_names = ("order",)
@@ -60,7 +59,6 @@ class ROUGE(StatelessScorer):
 
     config_name = "rouge.json"
     packages = ("rouge_score",)
-    extra = "lexical"
     total_range = (0.0, 1.0)
     source_modules = (text_overlap,)
     setting_names = ("variant",)
@@ -91,7 +89,6 @@ class ChrF(StatelessScorer):
 
     config_name = "chrf.json"
     packages = ("sacrebleu",)
-    extra = "lexical"
     title = "chrF"
     total_range = (0.0, 1.0)
 

@@ -33,7 +33,6 @@ class METEOR(StatelessScorer):
 
     config_name = "meteor.json"
     packages = ("nltk",)
-    extra = "lexical"
     title = "METEOR (exact and stem)"
     total_range = (0.0, 1.0)
 

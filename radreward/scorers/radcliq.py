@@ -73,7 +73,6 @@ class RadCliQBLEU2(StatelessScorer):
 
     config_name = "radcliq_bleu.json"
     packages = ("nltk",)
-    extra = "lexical"
     title = "BLEU-2 of RadCliQ"
     total_range = (0.0, 1.0)
 

@@ -49,7 +49,6 @@ class RadGraphF1(StatelessScorer):
 
     config_name = "radgraph.json"
     packages = ("radgraph",)
-    extra = "radgraph"
     title = "RadGraph F1"
     total_range = (0.0, 1.0)
     has_quality = True

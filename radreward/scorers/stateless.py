@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, Self
 import torch
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.io.artifacts import file_fingerprint, fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
@@ -27,7 +27,6 @@ class StatelessScorer(Scorer):
     Attributes:
         config_name: Name of the JSON file that identifies a saved scorer.
         packages: Optional packages that the scorer imports.
-        extra: Extra of this package that installs them.
         source_modules: Modules besides the scorer's own that determine the scores.
         setting_names: Arguments of the constructor that determine the scores. The scorer must have attributes of these
             names.
@@ -38,14 +37,11 @@ class StatelessScorer(Scorer):
 
     config_name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
-    extra: ClassVar[str] = ""
     source_modules: ClassVar[tuple[ModuleType, ...]] = ()
     setting_names: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
-        if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
-            command = f"pip install 'radreward[{self.extra}]'"
-            raise InputError(f"{self.title} needs `{missing[0]}`, of the extra `{self.extra}`: {command}.")
+        require_packages(self.title, *self.packages)
 
     def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> Sequence[float]:
         """Return the totals of non-empty texts. There may be no texts."""

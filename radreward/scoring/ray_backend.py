@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.scorers.base import Scorer
 from radreward.scoring.backends import ScoredChunk
 from radreward.scoring.input_scan import FileChunk
@@ -112,10 +113,7 @@ class _Worker:
 
 
 def _import_ray() -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError(
-            "The Ray backend needs a package that is not installed: pip install 'radreward[distributed]'."
-        ) from error
+    require_packages("The Ray backend", "ray")
+    import ray
+
     return ray

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from radreward.errors import InputError
+from radreward.extras import require_extra
 
 if TYPE_CHECKING:
     import uvicorn
@@ -30,8 +30,7 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
     Raises:
         InputError: If the address cannot be used, or the packages of the extra `serve` are not installed.
     """
-    if not all(map(find_spec, ("fastapi", "uvicorn"))):
-        raise InputError("The service requires the extra `serve`: pip install 'radreward[serve]'.")
+    require_extra("The service", "serve")
     if not 0 <= port <= _MAX_PORT:
         raise InputError(f"--port: Expected a port from 0 to {_MAX_PORT} but got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.synthesis.report_reader import ReportTexts, parse_editable_report
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import is_fully_parsed
@@ -38,9 +39,9 @@ class ReportPool:
         texts = [reports[index].text for index in self.parsed_indices]
         if not self.can_pair:
             return
-        from sklearn.feature_extraction.text import (
-            TfidfVectorizer,
-        )  # slow to import, and not needed for generated reports
+        require_packages("Pairing of real reports", "sklearn")
+        # Slow to import, and not needed for generated reports.
+        from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.neighbors import NearestNeighbors
 
         vectors = TfidfVectorizer(sublinear_tf=True, analyzer=_tokenize).fit_transform(texts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+from radreward.extras import require_packages
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
@@ -91,6 +93,7 @@ def hostile_reports(max_length: int = MAX_LENGTH) -> SearchStrategy[str]:
     Args:
         max_length: Maximum number of characters.
     """
+    require_packages("hostile_reports", "hypothesis")
     from hypothesis import strategies  # imported here, because only this function needs the optional dependency
 
     return strategies.randoms(use_true_random=False).map(lambda rng: hostile_report(rng, max_length))

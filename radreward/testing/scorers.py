@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
 import torch
 from torch import Tensor
 
 from radreward.errors import InputError
+from radreward.extras import require_packages
 from radreward.scorers import load
 from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.testing.checks import require
@@ -111,6 +111,9 @@ class ScorerConformance(ABC):
 
     def test_rows_are_read_by_position(self) -> None:
         """A pandas Series with a shuffled index scores like a list; a single text raises an InputError."""
+        require_packages("ScorerConformance", "pandas")
+        import pandas as pd
+
         scorer = self._fitted()
         expected = scorer.score(self.references, self.candidates).total
         index = range(len(self.references))[::-1]

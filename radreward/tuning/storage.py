@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from radreward.errors import InputError
+from radreward.extras import install_command
 from radreward.io.in_place import check_database, check_file, foreign_file
 from radreward.tuning.optuna_warnings import allow_experimental
 from radreward.tuning.retries import retry
@@ -103,5 +104,5 @@ def _open_database(url: str) -> RDBStorage:
 def _short_reason(error: BaseException) -> str:
     cause = error.__cause__ or error
     if isinstance(cause, ModuleNotFoundError) and cause.name == "psycopg":
-        return "install its driver: pip install 'radreward[postgresql]'"
+        return f"install its driver: {install_command('postgresql')}"
     return str(getattr(cause, "orig", None) or cause).strip().split("\n")[0].rstrip(".") or type(cause).__name__

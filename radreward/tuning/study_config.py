@@ -28,6 +28,7 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.io.yaml_files import read_yaml_mapping
+from radreward.tuning.sampler_names import SAMPLERS
 from radreward.tuning.search_space import ParameterValue, SearchSpace
 
 _DEFAULTS: dict[str, Any] = {
@@ -41,12 +42,6 @@ _DEFAULTS: dict[str, Any] = {
 }
 _REQUIRED = ("study", "base", "space")
 _KEY_TYPES = {"study": str, "base": str, "seed": int, "metric": str, "prune": bool, "overrides": dict}
-SAMPLERS = {
-    "tpe": "Tree-structured Parzen estimator: proposes values near those that scored well.",
-    "random": "Independent random values.",
-    "grid": "Every combination of choices, in the order of the file.",
-}
-"""Samplers that a study file may name, with a one-line description."""
 _CHOICES = {"sampler": tuple(SAMPLERS), "direction": ("maximize", "minimize")}
 
 

@@ -19,7 +19,7 @@ from radreward.data.records import read_groups, write_groups
 from radreward.data.split import is_held_out
 from radreward.scorers import SCORERS
 from radreward.synthesis import synthesize_files
-from radreward.tuning.study_config import SAMPLERS
+from radreward.tuning.sampler_names import SAMPLERS
 
 FILES = {"--input", "--output", "--data"}
 """Options whose help describes the content of a file."""

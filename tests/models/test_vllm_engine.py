@@ -106,7 +106,7 @@ def test_sample_loads_the_current_adapters_and_deletes_previous_ones(folder: Pat
 def test_constructor_without_vllm_raises(folder: Path) -> None:
     if importlib.util.find_spec("vllm") is not None:
         pytest.skip("vLLM is installed")
-    with pytest.raises(InputError, match=r"vllm is not installed: pip install 'radreward\[vllm\]'"):
+    with pytest.raises(InputError, match=r"vLLM needs `vllm`, which is not installed: pip install 'radreward\[vllm\]'"):
         make(folder)
 
 

@@ -107,6 +107,6 @@ def test_invalid_settings_raise_value_error(order: int) -> None:
 
 
 def test_missing_package_error_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"BLEU-4 needs `sacrebleu`, of the extra `lexical`: pip install 'radreward\["):
+    monkeypatch.setattr("radreward.extras.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"BLEU-4 needs `sacrebleu`, which is not installed: pip install 'radreward\["):
         load("bleu-4")

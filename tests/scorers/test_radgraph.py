@@ -160,7 +160,7 @@ def test_model_that_cannot_be_loaded_raises(cache: Path) -> None:
 
 def test_scorer_without_package_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RadGraphF1, "packages", ("no_such_package",))
-    with pytest.raises(InputError, match=r"RadGraph F1 needs `no_such_package`, of the extra `radgraph`: pip install"):
+    with pytest.raises(InputError, match=r"RadGraph F1 needs `no_such_package`, which is not installed: pip"):
         load("radgraph")
 
 
