@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mkdocs.structure.files import File
 
 from radreward._lazy_imports import import_object
+from radreward.scorers.base import Scorer
 from radreward.scorers.registry import SCORERS, NamedScorer
 
 
@@ -58,6 +60,7 @@ def page(metric: Metric) -> str:
         "range of the total": _range(scorer),
         "direction": "higher is better" if scorer.higher_is_better else "lower is better",
         "quality": "from 0 to 1" if scorer.has_quality is True else _other_quality(scorer),
+        "errors": "from 0, lower is better" if _counts_errors(scorer) else "none",
         "may be averaged": facts.mean,
         "a good score": facts.good,
         "needs": facts.needs,
@@ -76,6 +79,16 @@ def _range(scorer: Any) -> str:
         return "depends on the settings"
     low, high = scorer.total_range
     return f"{'unbounded' if low is None else f'{low:g}'} to {'unbounded' if high is None else f'{high:g}'}"
+
+
+def _counts_errors(scorer: Any) -> bool:
+    """Return True for scorers that count errors by themselves, or by criteria of their class or of their model."""
+    sources = (inspect.getsource(base) for base in scorer.__mro__ if issubclass(base, Scorer) and base is not Scorer)
+    return (
+        scorer.criteria is not None
+        or scorer.has_errors is True
+        or any(re.search(r"self\.criteria\b[^=\n]*=", text) for text in sources)
+    )
 
 
 def _other_quality(scorer: Any) -> str:

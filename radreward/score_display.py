@@ -11,6 +11,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING, Any
 
 from radreward.extras import require_packages
+from radreward.score_outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -27,9 +28,10 @@ def scores_frame(scores: Any, index: Any = None) -> DataFrame:
 
 
 def _columns(scores: Any) -> dict[str, Sequence[Any]]:
-    columns: dict[str, Sequence[Any]] = {"total": scores.total.tolist()}
-    if scores.quality is not None:
-        columns["quality"] = scores.quality.tolist()
+    outputs = {name: getattr(scores, name) for name in OUTPUTS}
+    columns: dict[str, Sequence[Any]] = {
+        name: values.tolist() for name, values in outputs.items() if values is not None
+    }
     for values, names, prefix in (
         (scores.sub_scores, scores.sub_names, ""),
         (scores.error_counts, scores.count_names, "count_"),

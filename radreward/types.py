@@ -291,6 +291,9 @@ class Scores(NamedTuple):
     quality: Tensor | None = None
     """(n,) float32 correct share of the candidate, from 0 to 1, see `radreward.criteria.finding_quality`; NaN if
     undefined for a row, None if not computed. Unlike a sum of errors, it may be averaged over references."""
+    errors: Tensor | None = None
+    """(n,) float32 expected number of errors: the sum of `error_counts` over criteria, unweighted and not rounded; NaN
+    if a count is unknown, None if the scorer counts no errors."""
     sub_names: tuple[str, ...] | None = None
     """Names of the sub-scores."""
     count_names: tuple[str, ...] | None = None
@@ -299,7 +302,7 @@ class Scores(NamedTuple):
     """Report that each status is about, "reference" or "candidate"; None if it is the pair."""
 
     def to_pandas(self, index: Any = None) -> DataFrame:
-        """Return a data frame with the columns total, quality, sub-scores, `count_<criterion>`, status and evidence.
+        """Return a data frame: total, quality, errors, sub-scores, `count_<criterion>`, status and evidence.
 
         Args:
             index: Labels of the rows, such as the `index` of the frame that was scored; defaults to 0, 1, ...

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from experiments.compare_metrics import METRICS
 from radreward.criteria import RadCliQCriteria
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers import load
-from radreward.scorers.base import ScoreOutput
 from radreward.sensitivity.error_edits import false_finding
 from radreward.synthesis import synthesize
 from radreward.synthesis.grammar import fact_sentence

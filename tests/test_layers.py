@@ -10,7 +10,7 @@ from tests.source_files import FILES as PATHS
 from tests.source_files import PACKAGE, syntax_tree
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "score_outputs"),
     ("extras",),
     ("score_display",),
     ("_lazy_imports", "types", "distributed", "devices"),

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from radreward.scorers import Scorer
     from radreward.types import Candidate
 
+_LEGEND = (
+    "max: the highest τ-b of a score without ties. counts: τ-b of rounded counts, which tie where known counts tie; "
+    "compare it with 1, not with max."
+)
+
 
 def run(
     *,
@@ -68,6 +73,7 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
 
     num_scored = len(candidates) - len(failed)
     make_console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
+    print_line(_LEGEND)
     for note in notes:
         print_line(note)
     if output:
@@ -111,6 +117,7 @@ def _measure(
 
     from radreward.criteria import finding_quality
     from radreward.modules.agreement_metrics import (
+        errors_agreement,
         errors_by_row,
         quality_agreement,
         reward_agreement,
@@ -140,6 +147,10 @@ def _measure(
         counts = None if scores.error_counts is None else scores.error_counts[scored]
         agreement = reward_agreement(criteria, ScoredCandidates(scores.sub_scores[scored], errors, group), counts)
     wrong = errors_by_row(criteria, errors)
+    if scores.errors is not None:
+        number = criteria.number_of_errors(errors)
+        agreement = {"errors": errors_agreement(scores.errors[scored], number, group), **agreement}
+        wrong["errors"] = number > 0
     known = [candidates[index].candidate.finding_weights for index in scored]
     if scores.quality is not None and any(known):
         target = torch.tensor([finding_quality(*weights) if weights else math.nan for weights in known])

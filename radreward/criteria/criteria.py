@@ -105,6 +105,22 @@ class Criteria:
 
         return torch.tensor([1.0 if criterion.kind == "rating" else -1.0 for criterion in self.criteria])
 
+    @property
+    def counts_errors(self) -> bool:
+        """True if a criterion counts errors; False if all are ratings."""
+        return any(criterion.kind != "rating" for criterion in self.criteria)
+
+    def number_of_errors(self, errors: Tensor) -> Tensor:
+        """Sum (..., N) errors to a (...) number of errors, without weights and ratings; NaN if a count is unknown.
+
+        >>> import torch
+        >>> style = Criterion("style", "Written well.", "rating")
+        >>> criteria = Criteria("two", [Criterion("omission", "Missing.", weight=9), style])
+        >>> criteria.number_of_errors(torch.tensor([[1.5, 4.0]]))
+        tensor([1.5000])
+        """
+        return errors[..., [index for index, entry in enumerate(self.criteria) if entry.kind != "rating"]].sum(-1)
+
     def total(self, rewards: Tensor) -> Tensor:
         """Sum (..., N) rewards to a (...) total, higher is better."""
         return self.max_total + rewards.sum(-1)

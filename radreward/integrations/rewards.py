@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers import Scorer, load
-from radreward.scorers.base import ScoreOutput
 from radreward.types import Scores
 
 logger = logging.getLogger(__name__)
@@ -33,14 +33,14 @@ def scorer_rewards(
     missing_reward: float | None,
     output: ScoreOutput = "total",
 ) -> list[float | None]:
-    """Return one reward per pair: the total, negated if lower is better, or the quality.
+    """Return one reward per pair: an output of the scorer, negated if lower is better.
 
     Args:
         scorer: The scorer.
         references: Reference reports.
         candidates: One candidate per reference.
         missing_reward: Reward of a pair without a score. A warning states the number of such pairs and a reason.
-        output: "total" or "quality".
+        output: "total", "quality" or "errors".
     """
     scores = scorer.score(references, candidates)
     return finite_rewards(scorer.higher_is_better_output(scores, output).tolist(), scores, missing_reward)

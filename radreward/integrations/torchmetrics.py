@@ -12,24 +12,24 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from radreward.integrations.rewards import loaded_scorer
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers import Scorer
-from radreward.scorers.base import ScoreOutput
 
 logger = logging.getLogger(__name__)
 
 
 class ScorerMetric(Metric):
-    """Mean total or quality of a scorer over all pairs with a score; sums are reduced over ranks.
+    """Mean of an output of a scorer over all pairs with a score; sums are reduced over ranks.
 
     Args:
         scorer: A scorer, or its name or folder.
-        output: "total" or "quality". To compare corpora, use the quality: its maximum is 1 for every reference, while
-            the maximum of the total depends on the reference.
+        output: "total", "quality" or "errors". To compare corpora, use the quality: its maximum is 1 for every
+            reference, while the maximum of the total depends on the reference.
         kwargs: See `torchmetrics.Metric`.
 
     Raises:
         ValueError: If there is no such output.
-        InputError: If the scorer is unknown or has no quality.
+        InputError: If the scorer is unknown or does not have this output.
 
     >>> metric = ScorerMetric("rouge-l")
     >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", "Small edema."])
@@ -54,7 +54,7 @@ class ScorerMetric(Metric):
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # an attribute of the base class
         """True if higher outputs are better."""
-        return self.output == "quality" or self.scorer.higher_is_better
+        return self.scorer.output_higher_is_better(self.output)
 
     def update(self, references: Iterable[str], candidates: Iterable[str]) -> None:
         """Score pairs and add them.
@@ -67,7 +67,7 @@ class ScorerMetric(Metric):
             ValueError: If the numbers of references and candidates differ.
         """
         scores = self.scorer.score(references, candidates)
-        values = scores.total if self.output == "total" or scores.quality is None else scores.quality
+        values = self.scorer.output_values(scores, self.output)
         scored = values[values.isfinite()].to(self.score_sum)
         self.score_sum += scored.sum()
         self.num_scored += len(scored)

@@ -16,8 +16,8 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.integrations.rewards import finite_rewards, loaded_scorer, scorer_rewards
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers import Scorer
-from radreward.scorers.base import ScoreOutput
 from radreward.types import Scores
 
 _TRLReward = Callable[..., list[float | None]]
@@ -30,15 +30,15 @@ def trl_reward(
     missing_reward: float | None = None,
     output: ScoreOutput = "total",
 ) -> _TRLReward:
-    """Wrap a scorer as a reward function of TRL's trainers: its total, negated if lower is better, or its quality.
+    """Wrap a scorer as a reward function of TRL's trainers: one of its outputs, negated if lower is better.
 
     Args:
         scorer: A scorer, or its name or folder.
         reference_column: Dataset column with the reference reports.
         missing_reward: Reward of a completion without a score, such as an empty one; None excludes it from its group.
             A warning states the number of such completions and a reason.
-        output: "total" or "quality". The quality is in [0, 1] for every reference and 1 for a report without errors, so
-            rewards of different prompts have the same scale.
+        output: "total", "quality" or "errors", the number of errors. The quality is in [0, 1] for every reference and
+            1 for a report without errors, so rewards of different prompts have the same scale.
 
     Raises:
         ValueError: If there is no such output.

@@ -16,8 +16,8 @@ from typing import Any
 
 from radreward.errors import InputError
 from radreward.integrations.rewards import loaded_scorer, scorer_rewards
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers import Scorer
-from radreward.scorers.base import ScoreOutput
 
 _VerlReward = Callable[..., float]
 """Interface of verl's default reward managers: one completion."""
@@ -32,7 +32,7 @@ def verl_reward(scorer: Scorer | str, missing_reward: float = 0.0, output: Score
         scorer: A scorer, or its name or folder.
         missing_reward: Reward of a completion without a score, such as an empty one. Choose a low value, so that such a
             completion is not worth more than a bad one. A warning states their number and a reason.
-        output: "total", negated if lower is better, or "quality", in [0, 1].
+        output: "total", negated if lower is better; "quality", in [0, 1]; or "errors", the negated number of errors.
 
     Raises:
         ValueError: If there is no such output.

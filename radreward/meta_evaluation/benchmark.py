@@ -136,10 +136,9 @@ class BenchmarkResult:
         row["targets"] = targets
         row |= {name: {} for name in ("scores", "status", "sub_scores", "error_counts", "evidence")}
         for run, score in zip(self.scorer_runs, scores, strict=True):
-            if run.is_quality:
-                row["scores"][run.name] = score.quality if score else None
+            row["scores"][run.name] = score.output(run.output) if score else None
+            if run.output != "total":
                 continue
-            row["scores"][run.name] = score.total if score else None
             if score is None or score.status != STATUS_OK:
                 row["status"][run.name] = score.status if score else "the scorer failed"
             if score and score.sub_scores:
@@ -163,7 +162,7 @@ def run_benchmark(
 ) -> BenchmarkResult:
     """Run scorers on rated pairs and on the candidates of preferences, and compute the statistics.
 
-    A scorer with a quality has two rows: `NAME` for its total and `NAME:quality` for its quality.
+    A scorer has one row per output: `NAME` for its total, `NAME:quality` and `NAME:errors`.
 
     Args:
         pairs: The rated pairs.

@@ -13,10 +13,11 @@ from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters. Positive values mean agreement, "
     "also for metrics whose lower values are better. p: p-value of no correlation, for independent pairs. 95 %: "
-    "interval of the bootstrap over cases. AUC: probability that a pair without the error scores higher than a pair "
-    "with it; it does not depend on how frequent the error is, and 0.5 is chance. p (permutation): paired test that "
-    "swaps the scores of two metrics, case by case, at most 10,000 times. Holm: p corrected for the number of "
-    "comparisons in the table."
+    "interval of the bootstrap over cases. τ-b, rounded: of the number of errors rounded to a whole number; it ties "
+    "where raters tie, so it cannot be compared with the τ-b of a score without ties. AUC: probability that a pair "
+    "without the error scores higher than a pair with it; it does not depend on how frequent the error is, and 0.5 is "
+    "chance. p (permutation): paired test that swaps the scores of two metrics, case by case, at most 10,000 times. "
+    "Holm: p corrected for the number of comparisons in the table."
 )
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -64,13 +65,16 @@ def agreement_table(results: Results, target: Row) -> TextTable:
     Scorers and the mean rater are sorted by descending agreement. Scorers that failed come last.
     """
     titles = {scorer["name"]: scorer["title"] for scorer in results["scorers"]}
+    pooled = [row for row in results["agreement"] if (row["target"], row["scope"]) == (target["name"], "pooled")]
+    has_rounded = any("tau_b_rounded" in row for row in pooled)
     rows: list[tuple[float | None, list[Any]]] = []  # τ-b and cells
-    for row in results["agreement"]:
-        if (row["target"], row["scope"]) == (target["name"], "pooled"):
-            tau, rho, r = row["tau_b"], row["spearman"], row["pearson"]
-            cells = [titles[row["scorer"]], row["n"], format_number(tau["value"]), _interval(tau)]
-            cells += [format_p_value(tau["p"]), format_number(rho["value"]), format_number(r["value"])]
-            rows.append((tau["value"], cells))
+    for row in pooled:
+        tau, rho, r = row["tau_b"], row["spearman"], row["pearson"]
+        cells = [titles[row["scorer"]], row["n"], format_number(tau["value"]), _interval(tau)]
+        cells += [format_p_value(tau["p"]), format_number(rho["value"]), format_number(r["value"])]
+        if has_rounded:
+            cells.append(format_number(row["tau_b_rounded"]) if "tau_b_rounded" in row else "")
+        rows.append((tau["value"], cells))
     raters = [
         row["tau_b"]
         for row in results["inter_rater"]
@@ -80,10 +84,12 @@ def agreement_table(results: Results, target: Row) -> TextTable:
         mean = sum(raters) / len(raters)
         interval = f"{format_number(min(raters))} to {format_number(max(raters))} (range)"
         label = f"raters: {len(raters)}, each against the mean of the others"
-        rows.append((mean, [label, "", format_number(mean), interval, "", "", ""]))
+        rows.append((mean, [label, "", format_number(mean), interval, "", "", "", *[""] * has_rounded]))
     rows.sort(key=lambda row: -2 if row[0] is None else row[0], reverse=True)
-    failed = [[scorer["title"], "failed", *["–"] * 5] for scorer in results["scorers"] if scorer["status"] == "failed"]
-    frame = text_frame(["", "pairs", "τ-b", "95 %", "p", "ρ", "r"], [cells for _, cells in rows] + failed)
+    columns = ["", "pairs", "τ-b", "95 %", "p", "ρ", "r", *["τ-b, rounded"] * has_rounded]
+    blanks = ["–"] * (len(columns) - 2)
+    failed = [[scorer["title"], "failed", *blanks] for scorer in results["scorers"] if scorer["status"] == "failed"]
+    frame = text_frame(columns, [cells for _, cells in rows] + failed)
     return TextTable(f"Agreement with raters: {target['title']}", frame)
 
 

@@ -128,10 +128,22 @@ def _scope_rows(
             "scope": scope,
             "score_source": "criterion" if uses_criterion else "total",
             **to_jsonable(agreement),
+            **_rounded_agreement(run, arrays.y[index], scope),
         }
         for run, uses_criterion, by_target in zip(arrays.scorer_runs, block.uses_criterion, agreements, strict=True)
         for index, agreement in zip(block.targets, by_target, strict=True)
     ]
+
+
+def _rounded_agreement(run: ScorerRun, target: Floats, scope: str) -> dict[str, float | None]:
+    """Return the τ-b of a number of errors that is rounded as raters count; nothing for other outputs and scopes.
+
+    A rounded number ties where raters tie, which raises τ-b: it is stated only beside the τ-b of the number itself.
+    """
+    if run.output != "errors" or scope != "pooled":
+        return {}
+    rounded = np.round(run.higher_is_better_totals)
+    return {"tau_b_rounded": finite_or_none(correlations(rounded, target)["tau_b"].value)}
 
 
 def _inter_rater_rows(arrays: BenchmarkArrays) -> Rows:
@@ -293,6 +305,8 @@ def scorer_row(run: ScorerRun) -> dict[str, Any]:
     """Return the description of a scorer and its run."""
     return {
         "name": run.name,
+        "scorer": run.scorer,
+        "output": run.output,
         "title": run.title,
         "higher_is_better": run.higher_is_better,
         "range": list(run.total_range),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.io.cache import SQLiteCache
+from radreward.score_outputs import OUTPUTS, ScoreOutput
 from radreward.scorers.base import SCORED_STATUSES
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores
@@ -34,9 +35,15 @@ class CachedScore:
     status: str
     total: float | None = None
     quality: float | None = None
+    errors: float | None = None
     sub_scores: list[float | None] | None = None
     error_counts: list[float | None] | None = None
     evidence: Any = None
+
+    def output(self, name: ScoreOutput) -> float | None:
+        """Return the value of an output."""
+        value: float | None = getattr(self, name)
+        return value
 
 
 def pair_key(reference: str, candidate: str, context: PatientContext = NO_CONTEXT) -> str:
@@ -68,8 +75,11 @@ def cached_scores(scores: Scores, number: int) -> list[CachedScore]:
         )
         results.append(
             CachedScore(
-                total=to_jsonable(total),
-                quality=None if scores.quality is None else to_jsonable(float(scores.quality[index])),
+                **{
+                    name: None if values is None else to_jsonable(float(values[index]))
+                    for name in OUTPUTS
+                    for values in [getattr(scores, name)]
+                },
                 status=status,
                 sub_scores=sub_scores,
                 error_counts=error_counts,

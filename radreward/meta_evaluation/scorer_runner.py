@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from radreward.meta_evaluation.score_cache import ScoreCache, ScoredTexts, cached_scores, pair_key
+from radreward.score_outputs import OUTPUTS, ScoreOutput, output_name
 from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.scoring.pairs import Pairs, score_pairs
 
@@ -25,8 +26,6 @@ _CHUNK_SIZE = 128
 """Number of pairs scored together. An interrupted run loses at most one chunk."""
 SCORES_FILE = "scores.sqlite"
 """Name of the cache in the output folder of a benchmark."""
-_QUALITY_SUFFIX = ":quality"
-"""End of the name of a run whose totals are the quality."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ class ScorerRun:
     """Scores of one scorer for n pairs.
 
     Attributes:
-        name: Name by which the scorer was requested.
+        name: Name of the output of the scorer, see `output_name`; for the total, the name of the scorer.
         title: Title in tables.
         higher_is_better: Direction of `totals`.
         total_range: Lower and upper bound of the totals; None if unbounded.
@@ -43,13 +42,15 @@ class ScorerRun:
         totals: (n,) total scores, NaN if missing.
         error_counts: (n, N) error counts; None if the scorer counts no errors.
         sub_scores: (n, M) sub-scores, higher is better; None if there are none.
-        qualities: (n,) quality, NaN if missing; None if the scorer has none.
+        other_outputs: (n,) values of each output but the total that the scorer computes, NaN if missing.
         unscored_reasons: Reason → number of pairs without a score.
         num_computed: Number of pairs scored by this run.
         num_cached: Number of pairs scored by earlier runs.
         seconds: Duration.
         cache: Cache of the scores with their evidence; None if the scorer failed to load.
         failure: Error message if the scorer failed, else None.
+        output: Output that the totals are.
+        scorer: Name by which the scorer was requested.
     """
 
     name: str
@@ -61,41 +62,42 @@ class ScorerRun:
     totals: Floats
     error_counts: Floats | None
     sub_scores: Floats | None
-    qualities: Floats | None
+    other_outputs: Mapping[ScoreOutput, Floats]
     unscored_reasons: dict[str, int]
     num_computed: int
     num_cached: int
     seconds: float
     cache: ScoreCache | None
     failure: str | None = None
-
-    @property
-    def is_quality(self) -> bool:
-        """True if the totals are the quality."""
-        return self.name.endswith(_QUALITY_SUFFIX)
+    output: ScoreOutput = "total"
+    scorer: str = ""
 
     def outputs(self) -> list[ScorerRun]:
-        """Return this run and, if the scorer has a quality, a second run with the quality as totals."""
-        if self.qualities is None or self.failure:
+        """Return this run and one run per other output, with this output as totals."""
+        if self.failure:
             return [self]
-        quality = replace(
+        return [self, *(self._other_run(output, values) for output, values in self.other_outputs.items())]
+
+    def _other_run(self, output: ScoreOutput, values: Floats) -> ScorerRun:
+        kind = OUTPUTS[output]
+        return replace(
             self,
-            name=self.name + _QUALITY_SUFFIX,
-            title=f"{self.title}, quality",
-            higher_is_better=True,
-            total_range=(0.0, 1.0),
+            name=output_name(self.name, output),
+            title=f"{self.title}, {output}",
+            higher_is_better=self.higher_is_better if kind.higher_is_better is None else kind.higher_is_better,
+            total_range=kind.range or self.total_range,
             sub_names=(),
             criteria=(),
-            totals=self.qualities,
+            totals=values,
             error_counts=None,
             sub_scores=None,
-            qualities=None,
+            other_outputs={},
             unscored_reasons={},
             num_computed=0,
             num_cached=self.num_computed + self.num_cached,
             seconds=0.0,
+            output=output,
         )
-        return [self, quality]
 
     @property
     def higher_is_better_totals(self) -> Floats:
@@ -168,6 +170,7 @@ def run_scorer(
     num_tried, collected = _collect_scores(scorer, cache, keys)
     return ScorerRun(
         name=name,
+        scorer=name,
         title=getattr(scorer, "title", "") or name,
         higher_is_better=getattr(scorer, "higher_is_better", True),
         total_range=getattr(scorer, "total_range", (None, None)),
@@ -184,7 +187,7 @@ def _scored_keys(scorer: Scorer, cache: ScoreCache, keys: Sequence[str]) -> set[
     return {
         key
         for key, score in zip(keys, cache.read(keys), strict=True)
-        if score and score.status in SCORED_STATUSES and (score.quality is not None or not scorer.has_quality)
+        if score and score.status in SCORED_STATUSES and None not in map(score.output, scorer.outputs)
     }
 
 
@@ -203,9 +206,8 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
     sub_names = tuple(scorer.sub_names) if scorer is not None else ()
     criteria = scorer.criteria.tags if scorer is not None and scorer.criteria else ()
     n, num_tried = len(keys), 0
-    totals, qualities, sub_scores, error_counts = (
-        np.full(shape, np.nan) for shape in (n, n, (n, len(sub_names)), (n, len(criteria)))
-    )
+    outputs = {output: np.full(n, np.nan) for output in (scorer.outputs if scorer is not None else ("total",))}
+    sub_scores, error_counts = (np.full((n, len(names)), np.nan) for names in (sub_names, criteria))
     reasons: Counter[str] = Counter()
     for row, score in enumerate(cache.read(keys) if cache else ()):
         if score is None:
@@ -214,21 +216,22 @@ def _collect_scores(scorer: Scorer | None, cache: ScoreCache | None, keys: Seque
         if score.status not in SCORED_STATUSES or score.total is None:
             reasons[score.status] += 1
             continue
-        totals[row] = score.total
-        qualities[row] = math.nan if score.quality is None else score.quality
+        for output, column in outputs.items():
+            value = score.output(output)
+            column[row] = math.nan if value is None else value
         for array, values in ((sub_scores, score.sub_scores), (error_counts, score.error_counts)):
             if values is not None:
                 array[row] = np.array(values, dtype=float)
     if num_tried < n:
         reasons["not scored, because the scorer failed"] = n - num_tried
-    has_quality = scorer is not None and scorer.has_quality and not (n and np.isnan(qualities).all())
+    totals = outputs.pop("total")
     return num_tried, {
         "sub_names": sub_names,
         "criteria": criteria,
         "totals": totals,
         "sub_scores": None if np.isnan(sub_scores).all() else sub_scores,
         "error_counts": None if np.isnan(error_counts).all() else error_counts,
-        "qualities": qualities if has_quality else None,
+        "other_outputs": {name: values for name, values in outputs.items() if not (n and np.isnan(values).all())},
         "unscored_reasons": dict(reasons),
     }
 

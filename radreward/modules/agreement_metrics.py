@@ -31,8 +31,8 @@ METRIC_TITLES = {
     "count_tau_b": "counts",
     "count_mae": "MAE",
 }
-"""Kendall's τ-b and its maximum, `error_auc`, Spearman's ρ, share of correctly ordered pairs within a group, τ-b of
-rounded counts, mean absolute error of counts."""
+"""Kendall's τ-b and its maximum for scores without ties, `error_auc`, Spearman's ρ, share of correctly ordered pairs
+within a group, τ-b of rounded counts, which tie as targets do and whose maximum is 1, mean absolute error of counts."""
 
 
 def reward_agreement(criteria: Criteria, candidates: ScoredCandidates, counts: Tensor | None) -> MetricTable:
@@ -152,6 +152,27 @@ def max_tau_b(target: Tensor) -> Tensor:
     ties: Tensor = torch.unique(target, return_counts=True)[1].double()
     tied, pairs = (ties * (ties - 1)).sum(), len(target) * (len(target) - 1)
     return torch.sqrt(1 - tied / pairs)
+
+
+def errors_agreement(predicted: Tensor, target: Tensor, group: Tensor) -> dict[str, float | None]:
+    """Return the metrics of `reward_agreement` for (n,) numbers of errors; lower is better.
+
+    `tau_b` is that of the numbers as they are, and `count_tau_b` that of the rounded numbers, which tie.
+
+    Args:
+        predicted: (n,) expected number of errors, NaN if unknown; unknown rows are left out.
+        target: (n,) known number of errors.
+        group: (n,) int64 index of the reference.
+    """
+    known = predicted.isfinite()
+    predicted, target, group = predicted[known], target[known], group[known]
+    row = _by_row(_ranking_metrics((), -predicted, -target, group, target.unsqueeze(1) > 0))["total"]
+    return {
+        **row,
+        "count_tau_b": _rounded_or_none(kendall_tau_b(predicted.round(), target)),
+        "count_mae": _rounded_or_none((predicted - target).abs().mean()),
+        "accuracy": _rounded_or_none((predicted.round() == target).float().mean()),
+    }
 
 
 def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[str, float | None]:

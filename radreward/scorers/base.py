@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
+from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output
 from radreward.text.normalization import normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.recognition import reads_as_report
@@ -66,10 +67,6 @@ def is_missing(value: Any) -> bool:
     [True, True, True, False, False]
     """
     return value is None or str(value).strip().lower() in _MISSING_VALUES
-
-
-ScoreOutput = Literal["total", "quality"]
-"""Number of a row: the total as published, or the quality, see `Scores`."""
 
 
 class PairError(NamedTuple):
@@ -133,6 +130,20 @@ class Scorer(ABC):
         """Names of the sub-scores in order; defaults to the tags of the criteria."""
         return self.criteria.tags if self.criteria else ()
 
+    @property
+    def has_errors(self) -> bool:
+        """True if the scorer computes `Scores.errors`; defaults to scorers whose criteria count errors.
+
+        A scorer that counts errors without criteria sets this to True and returns `Scores.errors`.
+        """
+        return self.criteria is not None and self.criteria.counts_errors
+
+    @property
+    def outputs(self) -> tuple[ScoreOutput, ...]:
+        """Names of the outputs of this scorer, in the order of `OUTPUTS`."""
+        present = {"total": True, "quality": self.has_quality, "errors": self.has_errors}
+        return tuple(name for name in OUTPUTS if present[name])
+
     def fit_references(self, references: Iterable[str]) -> Scorer:
         """Return a scorer fitted to all references of a run. Each run calls this method once, at its start.
 
@@ -177,12 +188,16 @@ class Scorer(ABC):
                 scorer_name = self.title or type(self).__name__
                 raise InputError(f"{scorer_name}: Expected `{name}` of {len(valid)} pairs but got {len(values)}.")
         scores = _spread_rows(scores, errors, valid)
+        if self.criteria is not None and scores.error_counts is not None and self.has_errors:
+            scores = scores._replace(errors=self.criteria.number_of_errors(scores.error_counts))
         total, quality, status = scores.total, scores.quality, list(scores.status)
         if quality is not None:
             quality[[index for index in valid if wording_key(references[index]) == wording_key(candidates[index])]] = (
                 1.0
             )
-            quality[~total.isfinite()] = math.nan
+        for values in (quality, scores.errors):
+            if values is not None:
+                values[~total.isfinite()] = math.nan
         for index in (~total.isfinite()).nonzero().flatten().tolist():
             total[index] = math.nan
             if status[index] in SCORED_STATUSES:
@@ -195,18 +210,35 @@ class Scorer(ABC):
 
         Raises:
             ValueError: If there is no output of that name.
-            InputError: If it is the quality and the scorer has none.
+            InputError: If the scorer does not have it.
         """
-        if output not in ("total", "quality"):
-            raise ValueError(f"Expected `output` to be total or quality but got {output!r}.")
-        if output == "quality" and not self.has_quality:
-            raise InputError(f"{self.title or type(self).__name__}: Expected a scorer with a quality. Use its total.")
+        check_score_output(output)
+        if output not in self.outputs:
+            raise InputError(
+                f"{self.title or type(self).__name__}: Expected a scorer with the output {output} but it has only "
+                f"{' and '.join(self.outputs)}. Use its total."
+            )
+
+    def output_values(self, scores: Scores, output: ScoreOutput) -> Tensor:
+        """Return the (n,) values of an output as the scorer returned them.
+
+        Raises:
+            InputError: If the scores do not have it.
+        """
+        values: Tensor | None = getattr(scores, output)
+        if values is None:
+            raise InputError(f"{self.title or type(self).__name__}: Expected scores with {output} but got none.")
+        return values
+
+    def output_higher_is_better(self, output: ScoreOutput) -> bool:
+        """Return the direction of an output."""
+        direction = OUTPUTS[output].higher_is_better
+        return self.higher_is_better if direction is None else direction
 
     def higher_is_better_output(self, scores: Scores, output: ScoreOutput = "total") -> Tensor:
-        """Return the (n,) totals, negated if lower is better, or the quality."""
-        if output == "quality" and scores.quality is not None:
-            return scores.quality
-        return scores.total if self.higher_is_better else -scores.total
+        """Return the (n,) values of an output, negated if lower is better. For errors, see `output_values`."""
+        values = self.output_values(scores, output)
+        return values if self.output_higher_is_better(output) else -values
 
     def _pair_error(self, reference: Any, candidate: Any) -> PairError | None:
         """Return the reason why this scorer cannot score a pair, or None."""
@@ -290,11 +322,12 @@ def _spread_rows(scores: Scores, errors: Sequence[PairError | None], valid: Sequ
         status[index] = scores.status[row]
         fields[index] = scores.status_fields[row] if scores.status_fields else None
         evidence[index] = scores.evidence[row] if scores.evidence else None
-    return Scores(
-        total=spread(scores.total),
-        sub_scores=None if scores.sub_scores is None else spread(scores.sub_scores),
-        error_counts=None if scores.error_counts is None else spread(scores.error_counts),
-        quality=None if scores.quality is None else spread(scores.quality),
+    names = (*OUTPUTS, "sub_scores", "error_counts")
+    numbers: dict[str, Any] = {
+        name: None if values is None else spread(values) for name in names for values in [getattr(scores, name)]
+    }
+    return scores._replace(
+        **numbers,
         status=tuple(status),
         status_fields=tuple(fields),
         evidence=None if scores.evidence is None else tuple(evidence),

@@ -131,7 +131,7 @@ def _model_name(model: str) -> str:
 
 def _number_columns(scorer: Scorer) -> list[str]:
     tags = scorer.criteria.tags if scorer.criteria else ()
-    return ["total", *["quality"] * scorer.has_quality, *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
+    return [*scorer.outputs, *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
 
 
 def _join_errors(errors: Sequence[PairError]) -> PairError | None:
@@ -145,10 +145,12 @@ def _join_errors(errors: Sequence[PairError]) -> PairError | None:
 def _rows(scores: Scores, scorer: Scorer) -> Iterator[ScoredRow]:
     """Yield the columns of each pair without prefix; all but the status are None without a score."""
     size = len(scores.status)
-    sign = 1 if scorer.higher_is_better else -1
-    blocks = [(sign * scores.total).unsqueeze(1).tolist()]
-    if scorer.has_quality:
-        blocks.append([[None]] * size if scores.quality is None else scores.quality.unsqueeze(1).tolist())
+    blocks = []
+    for output in scorer.outputs:
+        values = getattr(scores, output)
+        if output == "total" and not scorer.higher_is_better:
+            values = -values
+        blocks.append([[None]] * size if values is None else values.unsqueeze(1).tolist())
     widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
     for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
         blocks.append([[None] * width] * size if values is None else values.tolist())

@@ -174,7 +174,7 @@ def _describe_metrics(scorers: Mapping[str, Scorer]) -> list[MetricDescription]:
                 title=scorer.title or name,
                 summary=named.summary if named else "",
                 total_range=(low, high),
-                has_quality=scorer.has_quality,
+                outputs=list(scorer.outputs),
                 criteria=_describe_criteria(scorer),
             )
         )

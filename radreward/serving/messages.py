@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from radreward.criteria.criteria import CriterionKind
+from radreward.score_outputs import ScoreOutput
 from radreward.serving.findings import MarkedFinding
 from radreward.text.patient_context import MAX_AGE, PatientContext, parse_context
 from radreward.types import Side
@@ -56,6 +57,7 @@ class MetricScores(BaseModel):
 
     total: float | None = Field(description="Higher is better.")
     quality: float | None = Field(description="Correct share of the candidate, from 0 to 1.")
+    errors: float | None = Field(description="Expected number of errors, not rounded.")
     sub_scores: dict[str, float | None]
     error_counts: dict[str, float | None] = Field(description="Expected errors by criterion.")
     status: str = Field(description='"ok", or the reason why the score is missing or limited.')
@@ -101,7 +103,7 @@ class MetricDescription(BaseModel):
     title: str
     summary: str
     total_range: tuple[float | None, float | None] = Field(description="Of `total`; null if unbounded.")
-    has_quality: bool
+    outputs: list[ScoreOutput] = Field(description="Outputs that the metric computes.")
     criteria: CriteriaDescription | None = Field(description="Criteria of `error_counts`; null if it counts no errors.")
 
 

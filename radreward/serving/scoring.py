@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from radreward.meta_evaluation.score_cache import to_jsonable
+from radreward.score_outputs import OUTPUTS
 from radreward.scorers.base import Scorer, validate_pair
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.scoring.score_columns import STATUS_COLUMN, ScorerGroup
@@ -34,8 +35,8 @@ class ScoringJob:
         with_evidence: Add `evidence` and `findings`, see `MarkedFinding`.
 
     Attributes:
-        future: Scores of each pair by the name of the scorer: `total` (higher is better), `quality`, `sub_scores`,
-            `error_counts` and `status`. Cancel it to end the job after its current slice.
+        future: Scores of each pair by the name of the scorer: `total` (higher is better), `quality`, `errors`,
+            `sub_scores`, `error_counts` and `status`. Cancel it to end the job after its current slice.
     """
 
     def __init__(self, scorers: Mapping[str, Scorer], pairs: Pairs, with_evidence: bool) -> None:
@@ -195,8 +196,7 @@ def _failure(name: str, error: Exception) -> ScorerFailedError:
 def _to_json(columns: Mapping[str, Any], scorer: Scorer) -> dict[str, Any]:
     tags = scorer.criteria.tags if scorer.criteria else ()
     return {
-        "total": columns["total"],
-        "quality": columns.get("quality"),
+        **{output: columns.get(output) for output in OUTPUTS},
         "sub_scores": {name: columns[name] for name in scorer.sub_names},
         "error_counts": {tag: columns[f"count_{tag}"] for tag in tags},
         "status": columns[STATUS_COLUMN],

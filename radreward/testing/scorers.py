@@ -193,6 +193,36 @@ class ScorerConformance(ABC):
         good, bad = self._quality(scorer, [self.references[0]] * 2, [self.candidates[0], self.candidates[-1]]).tolist()
         require(good > bad, f"the good candidate has quality {good:.3f} and the bad one {bad:.3f}")
 
+    def test_errors_are_the_sum_of_the_error_counts(self) -> None:
+        """The number of errors is the unweighted sum of the error counts, never negative, and larger if more is wrong.
+
+        There is no number of errors if `has_errors` is False.
+        """
+        scorer = self._fitted()
+        scores = scorer.score(self.references, self.candidates)
+        require(
+            (scores.errors is not None) == scorer.has_errors,
+            "`has_errors` must be True exactly if there is a number of errors",
+        )
+        if scores.errors is None:
+            return
+        known = scores.errors.isfinite()
+        require(not bool((known & ~scores.total.isfinite()).any()), "a row without a score must have no errors")
+        require(bool((scores.errors[known] >= 0).all()), f"errors must be >= 0 but are {scores.errors.tolist()}")
+        if scorer.criteria is not None and scores.error_counts is not None:
+            kinds = [criterion.kind for criterion in scorer.criteria.criteria]
+            sums = [
+                sum(count for count, kind in zip(row, kinds, strict=True) if kind != "rating")
+                for row in scores.error_counts.tolist()
+            ]
+            self._require_equal(scores.errors[known], torch.tensor(sums)[known], "errors must be the sum of the counts")
+        oriented = scorer.higher_is_better_output(
+            scorer.score([self.references[0]] * 2, [self.candidates[0], self.candidates[-1]]), "errors"
+        )
+        require(
+            float(oriented[0]) > float(oriented[1]), f"the bad candidate must have more errors: {oriented.tolist()}"
+        )
+
     def test_false_findings_do_not_raise_quality(self) -> None:
         """Appending a false finding to a candidate does not raise its quality."""
         scorer = self._fitted()
@@ -228,7 +258,7 @@ class ScorerConformance(ABC):
             require(files <= allowed, f"only JSON, safetensors and a model card may be written, not {files}")
             loaded = load(folder)
             require(loaded.fingerprint() == scorer.fingerprint(), "the fingerprint differs after loading")
-            for name in ("total_range", "higher_is_better", "has_quality", "sub_names"):
+            for name in ("total_range", "higher_is_better", "outputs", "sub_names"):
                 require(getattr(loaded, name) == getattr(scorer, name), f"`{name}` differs after loading")
             totals = [s.score(self.references, self.candidates).total for s in (scorer, loaded)]
             self._require_equal(totals[1], totals[0], "the scores differ after loading")

@@ -33,6 +33,7 @@ def test_evaluate_reproduces_the_metrics_of_fit(trained: Path, tmp_path: Path) -
     assert main(command) == 0
     found, measured = json.loads(output.read_text()), json.loads((trained / "metrics.json").read_text())
     assert found["candidates"] == measured["candidates"]
+    assert list(found["agreement"])[0] == "errors"
     for name in ("tau_b", "spearman", "pair_accuracy"):
         assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=1e-3)
 

@@ -41,8 +41,20 @@ def test_mean_may_be_that_of_the_quality() -> None:
     metric.update(REFERENCES, CANDIDATES)
     torch.testing.assert_close(metric.compute(), quality[:4].mean())
     assert ScorerMetric(Letters()).higher_is_better is False
-    with pytest.raises(InputError, match=r"Expected a scorer with a quality\."):
+    with pytest.raises(InputError, match="Expected a scorer with the output quality but it has only total"):
         ScorerMetric(Letters(), output="quality")
+
+
+def test_mean_may_be_that_of_the_errors_of_which_fewer_are_better() -> None:
+    scorer = load("er2score")
+    metric = ScorerMetric(scorer, output="errors")
+    references, candidates = ["Mild edema. No effusion."] * 2, ["Mild edema. Large effusion.", ""]
+    metric.update(references, candidates)
+    errors = scorer.score(references, candidates).errors
+    assert errors is not None
+    torch.testing.assert_close(metric.compute(), errors[0])
+    assert metric.compute() > 0.5
+    assert metric.higher_is_better is False
 
 
 def test_pairs_without_a_score_are_counted(caplog: pytest.LogCaptureFixture) -> None:

@@ -45,10 +45,23 @@ def test_rewards_may_be_qualities() -> None:
     completions = ["Pneumothorax. Edema.", "Pneumothorax.", "The cat sat on the mat."]
     reward = trl_reward("chexpert-f1", output="quality")
     assert reward(prompts=[""] * 3, completions=completions, reference=references) == [1.0, pytest.approx(5 / 7), None]
-    with pytest.raises(InputError, match=r"letters: Expected a scorer with a quality\."):
+    with pytest.raises(InputError, match="letters: Expected a scorer with the output quality but it has only total"):
         trl_reward(Letters(), output="quality")
-    with pytest.raises(ValueError, match="to be total or quality but got 'best'"):
+    with pytest.raises(ValueError, match="to be total, quality, errors but got 'best'"):
         trl_reward(Letters(), output="best")  # type: ignore[arg-type]  # tests the check
+
+
+def test_rewards_may_be_negated_numbers_of_errors() -> None:
+    references, completions = (
+        ["Mild edema. No effusion."] * 2,
+        ["Mild edema. No effusion.", "Mild edema. Large effusion."],
+    )
+    right, wrong = trl_reward("er2score", output="errors")(
+        prompts=[""] * 2, completions=completions, reference=references
+    )
+    assert right is not None
+    assert wrong is not None
+    assert wrong < -0.5 < right <= 0
 
 
 @pytest.mark.parametrize("missing_reward", [None, -9.0])

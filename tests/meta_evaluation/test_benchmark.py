@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
 from radreward.errors import InputError
@@ -21,6 +22,7 @@ from radreward.scorers.base import Scorer
 from tests.meta_evaluation.small_scorers import (
     Constant,
     Counting,
+    Fractional,
     Infinite,
     Overlap,
     Raising,
@@ -56,10 +58,10 @@ def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: P
     in_system = only(results["agreement"], scorer="overlap", target="rating", scope="system:good")
     assert (in_system["n"], in_system["tau_b"]["value"]) == (10, pytest.approx(1))
     assert len([row for row in results["inter_rater"] if row["target"] == "errors"]) == 6
-    comparison = only(results["scorer_comparisons"], target="errors")
-    assert (comparison["scorer_a"], comparison["scorer_b"]) == ("overlap", "counting")
+    comparison = only(results["scorer_comparisons"], target="errors", scorer_a="overlap", scorer_b="counting")
     assert comparison["difference"] == 0
-    assert results["scorer_correlations"] == {"names": ["overlap", "counting"], "tau_b": [[1.0, 1.0], [1.0, 1.0]]}
+    names = ["overlap", "counting", "counting:errors"]
+    assert results["scorer_correlations"] == {"names": names, "tau_b": [[1.0] * 3] * 3}
     good = only(results["system_means"], scorer="overlap", system="good")
     assert good["mean"] == pytest.approx(np.mean(scores[::2]))
     assert only(results["system_differences"], scorer="overlap")["n_clusters"] == 10
@@ -85,7 +87,7 @@ def test_benchmark_error_detection_is_in_tables_and_notes(tmp_path: Path) -> Non
         is_own = (scorer, target) == ("counting", "criterion:omission")
         assert row["score_source"] == ("criterion" if is_own else "total")
     table = next(table for table in all_tables(results) if table.title.startswith("AUC"))
-    assert table.frame.shape == (2, 4)
+    assert table.frame.shape == (3, 4)
     for row in results["error_detection"]:
         row |= {"auc": {"value": None, "low": None, "high": None}, "note": "no candidate has an error"}
     assert "Omission: AUC is undefined, because no candidate has an error." in list(result_notes(results))
@@ -160,6 +162,7 @@ def test_benchmark_quality_is_a_row_of_its_own_from_the_same_run(tmp_path: Path)
     assert [(entry["name"], entry["title"], entry["range"]) for entry in results["scorers"]] == [
         ("counting", "counting", [None, None]),
         ("counting:quality", "counting, quality", [0.0, 1.0]),
+        ("counting:errors", "counting, errors", [0.0, None]),
         ("share", "share", [None, None]),
     ]
     assert scorer.scored == len({(row.reference, row.candidate) for row in pairs.rows}) + 2
@@ -168,11 +171,27 @@ def test_benchmark_quality_is_a_row_of_its_own_from_the_same_run(tmp_path: Path)
         for name in ("counting:quality", "share")
     )
     assert quality == pytest.approx(share)
-    assert {row["scorer"] for row in results["preferences"]} == {"counting", "counting:quality", "share"}
+    outputs = {"counting", "counting:quality", "counting:errors"}
+    assert {row["scorer"] for row in results["preferences"]} == {*outputs, "share"}
+    assert {row["scorer"] for row in results["scorers"] if row["name"] in outputs} == {"counting"}
     row = next(result.rows())
     assert row["scores"]["counting:quality"] == row["scores"]["share"]
     assert row["scores"]["counting"] < 0
     assert set(row["evidence"]) == set(row["error_counts"]) == {"counting"}
+
+
+def test_benchmark_states_the_agreement_of_errors_without_ties_and_rounded(tmp_path: Path) -> None:
+    pairs = make_pairs()
+    result = run(tmp_path, pairs, a=Fractional())
+    target = next(target for target in pairs.targets if target.name == "errors")
+    errors = np.array([row["scores"]["a:errors"] for row in result.rows()])
+    row = only(result.to_dict()["agreement"], scorer="a:errors", target="errors", scope="pooled")
+    assert row["tau_b"]["value"] == pytest.approx(kendalltau(errors, target.values).statistic)
+    assert row["tau_b_rounded"] == pytest.approx(kendalltau(errors.round(), target.values).statistic)
+    assert row["tau_b"]["value"] != row["tau_b_rounded"]
+    assert all("tau_b_rounded" not in other for other in result.to_dict()["agreement"] if other["scorer"] == "a")
+    frame = next(all_tables(result.to_dict())).frame
+    assert frame["τ-b, rounded"].tolist().count("") == len(frame) - 1
 
 
 def test_rows_hold_all_scores_in_the_order_of_the_pairs(tmp_path: Path) -> None:
@@ -180,7 +199,11 @@ def test_rows_hold_all_scores_in_the_order_of_the_pairs(tmp_path: Path) -> None:
     [first, *_] = rows = list(run(tmp_path, pairs, a=Overlap(), b=Counting()).rows())
     assert [row["id"] for row in rows] == [row.id for row in pairs.rows]
     words = len(pairs.rows[0].candidate.split())
-    assert first["scores"] == {"a": pytest.approx(words / 7), "b": pytest.approx(words - 7)}
+    assert first["scores"] == {
+        "a": pytest.approx(words / 7),
+        "b": pytest.approx(words - 7),
+        "b:errors": pytest.approx(7 - words),
+    }
     assert first["error_counts"]["b"] == dict.fromkeys(Counting.criteria.tags, (7 - words) / 2)
     assert set(first["sub_scores"]["b"]) == set(Counting.criteria.tags)
     assert first["evidence"] == {"b": {"words": pairs.rows[0].reference.split(), "share": None}}
@@ -215,7 +238,7 @@ def test_benchmark_preferences_with_and_without_pairs(tmp_path: Path) -> None:
 def test_benchmark_preferences_without_pairs_have_a_row_for_the_quality(tmp_path: Path) -> None:
     preferences = [preference("x", "lamp stair", "lamp", "a", None)]
     result = run_benchmark(RatedPairs([]), {"a": WithQuality}, tmp_path, BenchmarkSettings(20), preferences=preferences)
-    assert [row["scorer"] for row in result.to_dict()["preferences"]] == ["a", "a:quality"]
+    assert [row["scorer"] for row in result.to_dict()["preferences"]] == ["a", "a:quality", "a:errors"]
     write_benchmark(result, tmp_path)
 
 

@@ -23,7 +23,7 @@ def test_benchmark_cached_pairs_are_not_scored_again(tmp_path: Path) -> None:
     result = run(tmp_path, more, a=second, b=Counting())
     assert second.scored == 6
     counts = {run.name: (run.num_computed, run.num_cached) for run in result.scorer_runs}
-    assert counts == {"a": (6, 10), "b": (16, 0)}
+    assert counts == {"a": (6, 10), "b": (16, 0), "b:errors": (0, 16)}
     other = Overlap(higher=False)  # another scorer of the same name
     assert run(tmp_path, make_pairs(5), a=other).scorer_runs[0].num_computed == 10
     again = Overlap()
@@ -37,7 +37,7 @@ def test_benchmark_scores_cached_without_their_quality_are_computed_again(tmp_pa
             return WithQuality().fingerprint()
 
     run(tmp_path, make_pairs(3), a=Before())
-    [total, quality] = run(tmp_path, make_pairs(3), a=WithQuality()).scorer_runs
+    total, quality, _ = run(tmp_path, make_pairs(3), a=WithQuality()).scorer_runs
     assert (total.num_computed, quality.num_computed, quality.num_cached) == (6, 0, 6)
     assert not np.isnan(quality.totals).any()
 

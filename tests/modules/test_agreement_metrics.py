@@ -14,6 +14,7 @@ from radreward.criteria import Criteria
 from radreward.models import Calibration
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
+    errors_agreement,
     errors_by_row,
     has_errors,
     predicted_count_agreement,
@@ -99,6 +100,19 @@ def test_cross_fitted_counts_use_calibration_of_other_half(candidates: ScoredCan
 
 def test_cross_fitted_counts_of_one_reference_is_none(candidates: ScoredCandidates) -> None:
     assert cross_fitted_counts(candidates._replace(group=torch.zeros(24, dtype=torch.int64))) is None
+
+
+def test_errors_agreement_orders_without_ties_and_states_the_rounded_number_too(candidates: ScoredCandidates) -> None:
+    target = candidates.errors.sum(1)
+    predicted = (target + 0.3 * candidates.rewards[:, 0]).clamp_min(0)
+    row = errors_agreement(
+        torch.cat([predicted, torch.tensor([math.nan])]), torch.cat([target, target[:1]]), torch.zeros(25)
+    )
+    assert row["tau_b"] == pytest.approx(kendalltau(predicted, target).statistic, abs=1e-5)
+    assert row["count_tau_b"] == pytest.approx(kendalltau(predicted.round(), target).statistic, abs=1e-5)
+    assert row["tau_b"] != row["count_tau_b"]
+    assert row["count_mae"] == pytest.approx(float((predicted - target).abs().mean()), abs=1e-5)
+    assert row["auc"] == pytest.approx(roc_auc_score(target > 0, predicted), abs=1e-5)
 
 
 def test_reward_agreement_is_finite_or_none(candidates: ScoredCandidates) -> None:

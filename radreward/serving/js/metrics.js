@@ -14,9 +14,10 @@ function scoreTable(scores) {
     ["Total", "n"],
     ["Range", "extra"],
     ["Quality", "n"],
+    ["Errors", "n"],
     ["Status", null],
   ];
-  const rows = Object.entries(scores).map(([name, { total, quality, status }]) => {
+  const rows = Object.entries(scores).map(([name, { total, quality, errors, status }]) => {
     const metric = metricOf.get(name);
     return el(
       "tr",
@@ -25,6 +26,7 @@ function scoreTable(scores) {
       el("td", { class: "n total" }, fixed(total)),
       el("td", { class: "muted extra" }, rangeText(metric.total_range)),
       el("td", { class: "n" }, fixed(quality)),
+      el("td", { class: "n" }, fixed(errors, 1)),
       el("td", { class: isDefined(total) ? null : "bad" }, status),
     );
   });

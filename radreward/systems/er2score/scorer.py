@@ -94,6 +94,11 @@ class RewardModelScorer(Scorer):
         self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
 
+    @property
+    def has_errors(self) -> bool:
+        """True if the model has a calibration, which turns rewards into expected errors."""
+        return super().has_errors and self.artifact.calibration is not None
+
     @classmethod
     def from_pretrained(
         cls,

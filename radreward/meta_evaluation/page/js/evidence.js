@@ -1,7 +1,7 @@
 // Sub-scores, error counts and evidence that a metric returned for a pair.
 
-// Details of the selected metric for a pair; the quality of a metric has the details of its total.
-const scorerDetails = (pair) => pair.details[state.scorer] ?? pair.details[state.scorer.replace(/:quality$/, "")] ?? {};
+// Details of the selected metric for a pair; every output of a metric has the details of its total.
+const scorerDetails = (pair) => pair.details[results.scorers.find(({ name }) => name === state.scorer)?.scorer] ?? {};
 
 const raterCounts = (pair) =>
   Object.fromEntries(

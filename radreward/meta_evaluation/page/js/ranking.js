@@ -108,7 +108,12 @@ function rankingTable() {
       value: (row) => isDefined(row.rank) && -row.rank,
       cell: (row) => row.rank ?? (row.raters ? "" : NONE),
     },
-    { title: SYMBOLS[state.statistic], numeric: true, value: (row) => row.value, cell: (row) => fixed(row.value) },
+    {
+      title: SYMBOLS[state.statistic],
+      numeric: true,
+      value: (row) => row.value,
+      cell: (row) => [fixed(row.value), roundedNote(row)],
+    },
     {
       title: "95 % interval",
       numeric: true,
@@ -148,6 +153,12 @@ function rankingTable() {
     },
   ].filter(Boolean);
   return sortable("ranking", "Metrics by agreement", columns, matching, [2, "descending"], raters ? [raters] : []);
+}
+
+// τ-b of a number of errors that is rounded as raters count, beside the τ-b of the number itself.
+function roundedNote({ entry }) {
+  const value = state.statistic === "tau_b" ? entry?.tau_b_rounded : null;
+  return isDefined(value) ? el("small", {}, `rounded: ${fixed(value)}`) : null;
 }
 
 function scorerButton(row) {
