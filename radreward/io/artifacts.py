@@ -32,7 +32,9 @@ def read_json(path: str | Path) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: Expected a JSON file but it cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise InputError(f"{path}: Expected JSON but it is nested too deeply.") from error
+    except ValueError as error:
         raise InputError(f"{path}: Expected JSON but it cannot be parsed ({error}).") from error
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
 _UNCLOSED_QUOTE_ERROR = "unexpected end of data"
 """Message of `csv` for a quote that is never closed."""
+_MIN_EXPANDED, _MAX_EXPANSION = 2**28, 500
+"""Row groups of Parquet above this number of bytes may be at most this many times larger than the file."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -102,6 +104,8 @@ def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRo
             rows = _read_csv(path) if suffix == ".csv" else _read_parquet(path, batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: does not exist. Check its name; relative paths start at {Path.cwd()}.") from error
     except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # column names may be invalid UTF-8
         raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
 
@@ -126,7 +130,9 @@ def _parse_json_row(number: int, line: bytes) -> TableRow:
         values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
         return TableRow(number, {}, f"Expected UTF-8 text but byte {error.start} is not")
-    except (ValueError, RecursionError) as error:  # no JSON, or a number of thousands of digits
+    except RecursionError:
+        return TableRow(number, {}, "Expected a JSON object but it is nested too deeply")
+    except ValueError as error:  # no JSON, or a number of thousands of digits
         return TableRow(number, {}, f"Expected a JSON object ({error})")
     if not isinstance(values, dict):
         return TableRow(number, {}, f"Expected a JSON object but got {type(values).__name__}")
@@ -172,7 +178,16 @@ def is_valid_utf8(value: str) -> bool:
 
 def _open_parquet(path: Path) -> pq.ParquetFile:
     path.open("rb").close()  # the error of Python is shorter than that of Arrow
-    return pq.ParquetFile(path, page_checksum_verification=True)
+    file = pq.ParquetFile(path, page_checksum_verification=True)
+    groups = range(file.metadata.num_row_groups)
+    expanded = max((file.metadata.row_group(group).total_byte_size for group in groups), default=0)
+    if expanded > max(_MIN_EXPANDED, _MAX_EXPANSION * path.stat().st_size):
+        file.close()
+        raise InputError(
+            f"{path}: Expected Parquet that expands at most {_MAX_EXPANSION}-fold but {path.stat().st_size:,} bytes "
+            f"expand to {expanded:,}. Write it with smaller row groups, or without compression."
+        )
+    return file
 
 
 def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
+from radreward.io.terminal import printable
 from radreward.llm.budget import Budget, max_token_bound
 from radreward.llm.chat_model import STATUS_OK, failed_response
 from radreward.llm.messages import ChatRequest, ChatResponse
@@ -259,7 +260,7 @@ class RequestRunner:
             other = next(name for name in MAX_TOKENS_FIELDS if name != field)
             reason = self._stop_reason = f"the server does not accept {field}; set max_tokens_field to {other}"
         else:
-            reason = self.settings.redact(" ".join(message.split())[:200])
+            reason = self.settings.redact(" ".join(printable(message).split())[:200])
         return failed_response(f"refused ({code}): {reason}")
 
 

@@ -193,7 +193,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code in (404, 405):
         message = f"Expected POST /score, GET /models, /health, /openapi.json or / but got {request.method}."
     elif error.status_code == 400:  # FastAPI's own
-        message = "Expected JSON in UTF-8."
+        nested = isinstance(error.__cause__, RecursionError)
+        message = "Expected JSON but it is nested too deeply." if nested else "Expected JSON in UTF-8."
     return ExactJSONResponse({"error": message}, error.status_code, error.headers)
 
 

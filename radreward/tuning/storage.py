@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ _HEARTBEAT_INTERVAL = 10
 """Seconds between two heartbeats of a worker."""
 _GRACE_PERIOD = 60
 """Seconds without a heartbeat after which a worker counts as dead."""
+_SECRET_IN_QUERY = re.compile(r"([?&;][^=&;]*(?:password|passwd|pwd|secret|token)[^=&;]*=)[^&;]*", re.IGNORECASE)
 _JOURNAL_PREFIX = "journal:"
 _CONNECT_ARGS: dict[str, dict[str, Any]] = {  # timeouts in seconds
     "sqlite": {"timeout": 60},
@@ -63,15 +66,16 @@ def storage_location(url: str | None, folder: Path) -> str:
 
 
 def redact_password(url: str) -> str:
-    """Return a URL without its password.
+    """Return a URL without its password, which stands before the host or in the query.
 
     >>> redact_password("postgresql://me:secret@host/studies")
     'postgresql://me:***@host/studies'
+    >>> redact_password("postgresql://host/studies?user=me&password=secret&sslmode=require")
+    'postgresql://host/studies?user=me&password=***&sslmode=require'
     """
-    try:
-        return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        return url  # a path, or not a valid URL
+    with suppress(ArgumentError):  # a path, or not a valid URL
+        url = make_url(url).render_as_string(hide_password=True)
+    return _SECRET_IN_QUERY.sub(r"\1***", url)
 
 
 def _open_journal(path: Path) -> JournalStorage:

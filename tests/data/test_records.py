@@ -286,7 +286,7 @@ def _folder(path: Path) -> None:
         ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: Expected UTF-8 text but byte 8 is not"),
         ("a.csv", _broken_csv, r"a\.csv, row 1: field 'candidate': Expected UTF-8 text"),
         ("a.parquet", _truncated, r"a\.parquet: cannot be read as parquet"),
-        ("a.parquet", _absent, r"a\.parquet: cannot be read as parquet \(No such file"),
+        ("a.parquet", _absent, r"a\.parquet: does not exist\. Check its name"),
         ("a.txt", _absent, r"a\.txt: Expected a name that ends with"),
         ("folder", _folder, r"folder: cannot be read as a dataset"),
     ],

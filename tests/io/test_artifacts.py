@@ -25,7 +25,7 @@ from radreward.io.artifacts import (
         (None, r"a\.json: Expected a JSON file but it cannot be read \(No such file"),
         (b"{", r"a\.json: Expected JSON but it cannot be parsed \("),
         (b"\xff", r"a\.json: Expected JSON but it cannot be parsed \("),
-        (b"[" * 100_000, r"a\.json: Expected JSON but it cannot be parsed \("),
+        (b"[" * 100_000, r"a\.json: Expected JSON but it is nested too deeply\."),
         (b"[1]", r"a\.json: Expected a JSON object but got list\."),
     ],
     ids=["missing", "open", "bytes", "deep", "list"],

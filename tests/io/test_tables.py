@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
+from radreward.io import tables
 from radreward.io.tables import (
     TABLE_SUFFIXES,
     AtomicTableWriter,
@@ -71,9 +72,25 @@ def test_writer_leaves_no_file_after_an_error(tmp_path: Path, suffix: str) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_parquet_that_expands_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": ["x" * 1_000_000 + str(number) for number in range(4)]})
+    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    assert len(rows(path)) == 4
+    monkeypatch.setattr(tables, "_MIN_EXPANDED", 10**6)
+    with pytest.raises(InputError, match=r"a\.parquet: Expected Parquet that expands at most 500-fold but"):
+        rows(path)
+
+
+def test_json_row_that_is_nested_too_deeply_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": ' + "[" * 100_000 + "\n")
+    [row] = rows(tmp_path / "a.jsonl")
+    assert row.error == "Expected a JSON object but it is nested too deeply"
+
+
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_missing_file_and_unwritable_path_are_named(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(InputError, match=rf"none{suffix}: cannot be read as {suffix[1:]} \(No such file"):
+    with pytest.raises(InputError, match=rf"none{suffix}: does not exist\. Check its name"):
         rows(tmp_path / f"none{suffix}")
     (tmp_path / "file").write_text("")
     with (

@@ -190,6 +190,12 @@ def test_complete_refusal_of_one_request_does_not_stop_the_job(serve: Callable[.
     assert len(server.attempts()) == 40
 
 
+def test_refusal_with_escape_sequences_is_plain_text(serve: Callable[..., Loopback]) -> None:
+    serve("--code", "400")
+    [answer] = OpenAIChatModel().complete([make_request("a\x1b[31mb\x1b]0;title\x07c\u202ed")])
+    assert answer.status == "refused (400): This is refused: abcd"
+
+
 def test_complete_does_not_follow_redirects(serve: Callable[..., Loopback]) -> None:
     server = serve("--code", "307")
     [answer] = OpenAIChatModel().complete([make_request("a")])
