@@ -4,7 +4,9 @@ WORKDIR /app
 COPY pyproject.toml setup.py README.md LICENSE constraints.txt ./
 COPY experiments experiments
 COPY radreward radreward
-RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu --constraint constraints.txt ".[serve]"
+# --build-arg PIP_EXTRA_INDEX_URL=URL: the index of PyTorch's builds for CPUs, which are smaller than those of the default index.
+ARG PIP_EXTRA_INDEX_URL
+RUN pip install --no-cache-dir --constraint constraints.txt ".[serve]"
 RUN useradd --create-home radreward
 USER radreward
 WORKDIR /home/radreward
