@@ -14,8 +14,9 @@ import sacrebleu  # takes other locks on Windows
 
 for name in ("fcntl", "grp", "pwd", "termios"):  # not `resource`, which transformers imports on Linux
     sys.modules[name] = None
-for name in ("fchmod", "O_DIRECTORY", "O_NOFOLLOW", "geteuid", "getuid"):
+for name in ("fchmod", "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "geteuid", "getuid", "mkfifo"):
     delattr(os, name)
+os.supports_dir_fd.clear()
 
 import radreward
 from radreward.cli import main
@@ -32,7 +33,12 @@ def test_package_imports_and_scores_a_file_without_posix(tmp_path: Path) -> None
     row = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Clear lungs. Small left effusion."}
     pairs.write_text(json.dumps(row) + "\n")
     arguments = ["score", "--scorers", "bleu-1", "er2score", f"--input={pairs}", f"--output={scores}"]
+    left, link = tmp_path / ".a-abcdefgh.radreward-tmp", tmp_path / ".b-abcdefgh.radreward-tmp"
+    left.mkdir()  # of a process that was killed at once
+    link.symlink_to(pairs.parent, target_is_directory=True)
     done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert not left.exists()
+    assert f"{link}: was not deleted (it is a link or a file)" in done.stderr
     [scored] = csv.DictReader(scores.read_text().splitlines())
     assert (scored["bleu-1_status"], scored["er2score_status"]) == ("ok", "ok")
