@@ -20,8 +20,16 @@ class Outcome(NamedTuple):
     """First failure, or what was measured."""
     required: float = 1.0
     """Share that must survive; 0 if it is measured only."""
+    deviation: float = 0.0
+    """Largest amount by which a case missed the promise; 0 if none did, or if the promise has no amount."""
 
     @property
     def failed(self) -> bool:
         """True if too few survived."""
         return self.survived < self.required * self.tried
+
+    @property
+    def result(self) -> str:
+        """How many cases kept the promise, and if this suffices."""
+        verdict = "measured" if not self.required else "failed" if self.failed else "passed"
+        return f"{self.survived:,} of {self.tried:,}: {verdict}"

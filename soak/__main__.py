@@ -32,9 +32,11 @@ def main(arguments: Sequence[str]) -> int:
         for outcome in import_module(f"soak.{name}").run(options.scale):
             outcomes.append(outcome)
             print(f"{outcome.name}: {outcome.survived} of {outcome.tried} survived {outcome.note}".rstrip(), flush=True)
-    print("\n| tried | count | survived | note |\n| --- | ---: | ---: | --- |")
+    print("\n| promise | cases | result | largest deviation | note |\n| --- | ---: | --- | ---: | --- |")
     for outcome in outcomes:
-        print(f"| {outcome.name} | {outcome.tried:,} | {outcome.survived:,} | {escape_markdown(outcome.note)} |")
+        deviation = f"{outcome.deviation:.3f}" if outcome.deviation else "none"
+        cells = outcome.name, f"{outcome.tried:,}", outcome.result, deviation, escape_markdown(outcome.note)
+        print(f"| {' | '.join(cells)} |")
     return int(any(outcome.failed for outcome in outcomes))
 
 

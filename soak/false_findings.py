@@ -78,5 +78,6 @@ def _outcome(name: str, expected: Tensor, value: Tensor, required: float) -> Out
     expected, value = expected[rows], value[rows]
     rise = value - expected
     rises = rise > TOLERANCE * expected.abs().clamp_min(1)
-    note = f"not so in {100 * rises.float().mean():.1f} %, by up to {rise.max():.2f}" if rises.any() else ""
-    return Outcome(name, len(rise), int((~rises).sum()), note, required)
+    note = f"not so in {100 * rises.float().mean():.1f} %" if rises.any() else ""
+    deviation = float(rise.max()) if rises.any() else 0.0
+    return Outcome(name, len(rise), int((~rises).sum()), note, required, deviation)

@@ -55,6 +55,7 @@ def test_false_findings_that_raise_a_quality_are_counted(monkeypatch: pytest.Mon
     monkeypatch.setattr(false_findings, "load", lambda name: LongIsGood(lambda reference, text: len(text)))
     total, negated, _, quality, _, best = false_findings.run(1e-9)
     assert (total.tried, total.survived, total.failed) == (10, 0, False)
+    assert total.deviation > 10  # characters
     assert (quality.tried, quality.survived, quality.failed) == (10, 2, True)  # 2 candidates are their reference
     assert (negated.tried, negated.survived) == (10, 10)
     assert best.failed is False
@@ -83,7 +84,7 @@ def test_main_prints_a_table_and_fails_if_something_did_not_survive(
 
     monkeypatch.setattr(hostile_pairs, "run", run)
     assert runner.main(["hostile_pairs"]) == 0
-    assert "| kills of score | 20 | 20 |" in capsys.readouterr().out
+    assert "| kills of score | 20 | 20 of 20: passed | none |" in capsys.readouterr().out
     assert runner.main(["--scale=0.5", "hostile_pairs"]) == 1
 
 
