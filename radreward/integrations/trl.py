@@ -10,14 +10,16 @@ The dataset needs the columns `prompt` and `reference`. The completion is the ca
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.integrations.remote import RemoteScorer
 from radreward.integrations.rewards import finite_rewards, loaded_scorer, scorer_rewards
 from radreward.score_outputs import ScoreOutput
-from radreward.scorers import Scorer
+from radreward.scorers import Scorer, load
 from radreward.types import Scores
 
 _TRLReward = Callable[..., list[float | None]]
@@ -25,23 +27,32 @@ _TRLReward = Callable[..., list[float | None]]
 
 
 def trl_reward(
-    scorer: Scorer | str,
+    scorer: Scorer | str | None = None,
     reference_column: str = "reference",
     missing_reward: float | None = None,
     output: ScoreOutput = "total",
-) -> _TRLReward:
+    *,
+    device: str = "auto",
+    url: str | None = None,
+    allow_remote: bool = False,
+    asynchronous: bool = False,
+) -> Callable[..., Any]:
     """Wrap a scorer as a reward function of TRL's trainers: one of its outputs, negated if lower is better.
 
     Args:
-        scorer: A scorer, or its name or folder.
+        scorer: A scorer, or its name or folder; with `url`, the name of a metric of the service, None for its only one.
         reference_column: Dataset column with the reference reports.
         missing_reward: Reward of a completion without a score, such as an empty one; None excludes it from its group.
             A warning states the number of such completions and a reason.
         output: "total", "quality" or "errors", the number of errors. The quality is in [0, 1] for every reference and
             1 for a report without errors, so rewards of different prompts have the same scale.
+        device: Device of a scorer that is given by its name or folder, see `radreward.devices.resolve_device`.
+        url: Address of a running `radreward serve` that scores, see `RemoteScorer`.
+        allow_remote: Allow a service on another machine. Requests contain reports.
+        asynchronous: Return a coroutine function, which TRL awaits together with other rewards; it scores in a thread.
 
     Raises:
-        ValueError: If there is no such output.
+        ValueError: If there is no such output, or neither scorer nor service.
         InputError: If the scorer is unknown or has no such output. The reward function raises it if the column is
             missing or contains anything but texts.
 
@@ -49,13 +60,30 @@ def trl_reward(
     >>> reward(prompts=["Write."], completions=["No edema is seen now."], reference=["No edema is seen now."])
     [1.0]
     """
-    loaded = loaded_scorer(scorer, output)
+    loaded = _loaded(scorer, output, device, url, allow_remote)
 
     def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
         return scorer_rewards(loaded, *_pairs(columns, reference_column, completions), missing_reward, output)
 
-    reward.__name__ = _name(loaded, scorer)
-    return reward
+    async def waiting_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+        return await asyncio.to_thread(reward, prompts, completions, **columns)
+
+    chosen: Callable[..., Any] = waiting_reward if asynchronous else reward
+    chosen.__name__ = _name(loaded, scorer)
+    return chosen
+
+
+def _loaded(
+    scorer: Scorer | str | None, output: ScoreOutput, device: str, url: str | None, allow_remote: bool
+) -> Scorer:
+    """Return a scorer: a loaded one, a metric of a service, or one to load on a device."""
+    if url is not None and not isinstance(scorer, Scorer):
+        return loaded_scorer(RemoteScorer(url, scorer, allow_remote), output)
+    if scorer is None or url is not None:
+        raise ValueError("Expected `scorer` or `url`, and with `url` at most the name of a metric.")
+    return loaded_scorer(
+        load(scorer, device=device) if device != "auto" and isinstance(scorer, str) else scorer, output
+    )
 
 
 def trl_criterion_rewards(
@@ -100,7 +128,7 @@ def trl_criterion_rewards(
     return [criterion_reward(index, name) for index, name in enumerate(loaded.sub_names)]
 
 
-def _name(loaded: Scorer, scorer: Scorer | str) -> str:
+def _name(loaded: Scorer, scorer: Scorer | str | None) -> str:
     return loaded.title or (scorer if isinstance(scorer, str) else type(scorer).__name__)
 
 

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive
 
+from radreward.io.pages.html_page import HTMLPage
 from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs
@@ -29,7 +30,7 @@ from radreward.serving.messages import (
     ScoreAnswer,
     ScoreRequest,
 )
-from radreward.serving.page import service_page
+from radreward.serving.page import api_page, service_page
 from radreward.serving.request_guard import RequestGuard
 from radreward.serving.scoring import ScorerFailedError, ScoringJob
 from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
@@ -58,7 +59,8 @@ def create_app(
     """Return the service of loaded scorers. It stores nothing and logs no report.
 
     `POST /score` scores pairs as `radreward score` does, `GET /models` lists the metrics, `GET /health` answers as soon
-    as the service can score, `GET /openapi.json` describes these requests, and `GET /` is the page.
+    as the service can score, `GET /openapi.json` and the page `GET /docs` describe these requests, and `GET /` is the
+    page on which two reports are compared.
 
     Args:
         scorers: Scorers by name.
@@ -81,7 +83,7 @@ def create_app(
         title="radreward",
         version=version("radreward"),
         summary="Metrics that judge radiology reports. For research only.",
-        docs_url=None,  # these pages load scripts from other hosts
+        docs_url=None,  # FastAPI's pages load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
     )
@@ -89,11 +91,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
 
-    @app.get("/", include_in_schema=False)
-    async def page_() -> Response:
-        """Return the page."""
-        policy = f"{page.policy}; frame-ancestors 'none'"
-        return HTMLResponse(page.text, headers={"Content-Security-Policy": policy})
+    _add_page(app, "/", page)
 
     @app.get("/health")
     async def health() -> HealthAnswer:
@@ -113,7 +111,17 @@ def create_app(
         job = ScoringJob(selected, pairs, request.evidence)
         return ExactJSONResponse(_answer(request, await _run(queue, job, connection.receive, limits)))
 
+    _add_page(app, "/docs", api_page(app.openapi()))
     return app
+
+
+def _add_page(app: FastAPI, path: str, page: HTMLPage) -> None:
+    policy = f"{page.policy}; frame-ancestors 'none'"
+
+    @app.get(path, include_in_schema=False)
+    async def answer() -> Response:
+        """Return the page."""
+        return HTMLResponse(page.text, headers={"Content-Security-Policy": policy})
 
 
 def _select_scorers(request: ScoreRequest, scorers: Mapping[str, Scorer], limits: ServiceLimits) -> dict[str, Scorer]:
@@ -175,6 +183,7 @@ def _describe_metrics(scorers: Mapping[str, Scorer]) -> list[MetricDescription]:
                 summary=named.summary if named else "",
                 total_range=(low, high),
                 outputs=list(scorer.outputs),
+                sub_scores=list(scorer.sub_names),
                 criteria=_describe_criteria(scorer),
             )
         )
@@ -191,7 +200,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         raise error
     message = error.detail
     if error.status_code in (404, 405):
-        message = f"Expected POST /score, GET /models, /health, /openapi.json or / but got {request.method}."
+        message = f"Expected POST /score, GET /models, /health, /openapi.json, /docs or / but got {request.method}."
     elif error.status_code == 400:  # FastAPI's own
         nested = isinstance(error.__cause__, RecursionError)
         message = "Expected JSON but it is nested too deeply." if nested else "Expected JSON in UTF-8."

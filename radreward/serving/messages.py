@@ -104,6 +104,7 @@ class MetricDescription(BaseModel):
     summary: str
     total_range: tuple[float | None, float | None] = Field(description="Of `total`; null if unbounded.")
     outputs: list[ScoreOutput] = Field(description="Outputs that the metric computes.")
+    sub_scores: list[str] = Field(description="Names of `sub_scores`, in order.")
     criteria: CriteriaDescription | None = Field(description="Criteria of `error_counts`; null if it counts no errors.")
 
 

@@ -120,3 +120,18 @@ def test_page_loads_a_dropped_file_and_fits_a_phone(opened: Chrome, tmp_path: Pa
 def test_page_stores_nothing(opened: Chrome) -> None:
     compare(opened, "Rib fracture.", "Clear lungs.")
     assert opened.execute_script("return [document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
+
+
+def test_api_page_lists_requests_fields_and_answers(browser: Chrome, service: Service) -> None:
+    browser.get(f"http://127.0.0.1:{service.port}/docs")
+    assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+    document = service.request("GET", "/openapi.json").body
+    assert texts(browser, ".operation h2") == ["GET /health", "GET /models", "POST /score"]
+    assert len(texts(browser, ".operation:nth-of-type(3) tbody tr")) == len(
+        document["paths"]["/score"]["post"]["responses"]
+    )
+    rows = texts(browser, "#PairRequest tbody tr")
+    assert rows[0].split("\t")[:3] == ["reference", "string", "required"]
+    assert [row.split("\t")[0] for row in rows] == list(document["components"]["schemas"]["PairRequest"]["properties"])
+    assert part(browser, "a[href='#PairRequest']").text == "PairRequest"
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

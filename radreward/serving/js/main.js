@@ -133,5 +133,5 @@ form.addEventListener("keydown", (event) => {
 });
 byId("controls").remove();
 byId("main").append(form, result);
-add(byId("foot"), el("p", { class: "muted" }, "The same numbers as ", el("code", {}, "radreward score"), "; as a service: ", el("a", { href: "openapi.json" }, "openapi.json"), "."));
+add(byId("foot"), el("p", { class: "muted" }, "The same numbers as ", el("code", {}, "radreward score"), "; as a service: ", el("a", { href: "docs" }, "requests and answers"), "."));
 document.documentElement.dataset.ready = "true";
