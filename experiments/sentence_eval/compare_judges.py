@@ -1,7 +1,8 @@
-"""Agreement of people and judges on sentence scores (Fig. 3) and overall scores (Table IV) of Zhu et al. 2024.
+"""Agreement of people and judges on sentence scores (Fig. 3) and overall scores (Fig. 2, Table IV) of Zhu et al. 2024.
 
 Files are those of `radreward convert --from sentences` and `radreward judge-sentences`, such as one with explanations
-and one with `--no-explanation`. Judges split reports themselves: pairs that others split differently are left out.
+and one with `--no-explanation`. A file of `judge-sentences --regressor` has a second row, with the regressed scores.
+Judges split reports themselves: pairs that others split differently are left out of κ and counted.
 
 python experiments/sentence_eval/compare_judges.py runs/human.jsonl runs/judged.jsonl
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 
 import torch
@@ -19,6 +21,7 @@ from scipy import stats
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.errors import InputError
 from radreward.metrics import cohen_kappa
 from radreward.metrics.functional import kendall_tau_b
 from radreward.systems.sentence_eval.judgement import round_to_score
@@ -37,12 +40,20 @@ def read_annotators(files: list[Path]) -> dict[str, Annotations]:
     return annotators
 
 
-def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int]:
-    """Return Cohen's κ of the sentence scores, and the number of sentences that both scored."""
+def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int, int]:
+    """Return Cohen's κ of the sentence scores, the number of sentences that both scored, and of pairs left out.
+
+    Pairs that are split into different sentences are left out.
+
+    Raises:
+        InputError: If no sentence is left.
+    """
     scores: list[tuple[float, float]] = []
+    left_out = 0
     for pair_id in first.keys() & second.keys():
         left, right = first[pair_id], second[pair_id]
         if (left.reference, left.candidate) != (right.reference, right.candidate):
+            left_out += 1
             continue
         sides = (left.judgement.reference_scores, right.judgement.reference_scores)
         others = (left.judgement.candidate_scores, right.judgement.candidate_scores)
@@ -50,16 +61,33 @@ def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int]
             if a is not None and b is not None:
                 scores.append((round_to_score(a.score), round_to_score(b.score)))
     if not scores:
-        return math.nan, 0
+        raise InputError(
+            f"Expected sentences that both annotators scored but got none: {left_out} of "
+            f"{len(first.keys() & second.keys())} pairs of both are split into different sentences. Judges split at "
+            "full stops: end every sentence with one."
+        )
     first_class, second_class = torch.tensor([[*map(RELATION_SCORES.index, row)] for row in scores]).T
     counts = multiclass_confusion_matrix(second_class, first_class, len(RELATION_SCORES))
-    return float(cohen_kappa(counts)), len(scores)
+    return float(cohen_kappa(counts)), len(scores), left_out
 
 
-def overall_agreement(first: Annotations, second: Annotations) -> tuple[float, float, int]:
+Scores = dict[str, float | None]
+"""Overall score by the id of the pair."""
+
+
+def overall_scores(annotators: dict[str, Annotations]) -> dict[str, Scores]:
+    """Return the overall scores of each annotator, and, as a row of their own, those that a regressor predicts."""
+    scores: dict[str, Scores] = {}
+    for name, pairs in annotators.items():
+        scores[name] = {key: pair.judgement.overall for key, pair in pairs.items()}
+        if any(pair.regressed is not None for pair in pairs.values()):
+            scores[f"{name}, regressed"] = {key: pair.regressed for key, pair in pairs.items()}
+    return scores
+
+
+def overall_agreement(first: Scores, second: Scores) -> tuple[float, float, int]:
     """Return Kendall's τ-b and Pearson's r of the overall scores, and the number of pairs that both rated."""
-    ids = sorted(first.keys() & second.keys())
-    rated = [(first[name].judgement.overall, second[name].judgement.overall) for name in ids]
+    rated = [(first[name], second[name]) for name in sorted(first.keys() & second.keys())]
     both = [(a, b) for a, b in rated if a is not None and b is not None]
     if len(both) < 2:
         return math.nan, math.nan, len(both)
@@ -80,15 +108,16 @@ def main() -> None:
         "files", type=Path, nargs="+", help="files of sentence scores; the first holds the ground truth"
     )
     annotators = read_annotators(parser.parse_args().files)
-    matrix = Table("Cohen's κ of sentence scores (sentences)", *annotators)
+    matrix = Table("Cohen's κ of sentence scores (sentences; pairs left out)", *annotators)
     for name, first in annotators.items():
         cells = (sentence_kappa(first, second) for second in annotators.values())
-        matrix.add_row(name, *(f"{_cell(kappa)} ({count})" for kappa, count in cells))
-    truth_name, truth = next(iter(annotators.items()))
+        matrix.add_row(name, *(f"{_cell(kappa)} ({count}; {left_out})" for kappa, count, left_out in cells))
+    scores = overall_scores(annotators)
+    truth_name = next(iter(scores))
     table = Table(f"overall score, against {truth_name}", "τ-b", "Pearson", "pairs")
-    for name, second in annotators.items():
+    for name, others in scores.items():
         if name != truth_name:
-            tau, pearson, count = overall_agreement(truth, second)
+            tau, pearson, count = overall_agreement(scores[truth_name], others)
             table.add_row(name, _cell(tau), _cell(pearson), str(count))
     console = Console()
     console.print(matrix)
@@ -96,4 +125,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except InputError as error:
+        sys.exit(str(error))

@@ -150,8 +150,28 @@ def test_human_sentence_scores_are_fitted_and_applied_to_any_judge(
     monkeypatch.setattr("sys.argv", [str(script), str(human)])
     runpy.run_path(str(script), run_name="__main__")
     output = capsys.readouterr().out
-    assert "1.000 (360)" in output
+    assert "1.000 (360; 0)" in output
     assert "human y" in output
+
+    judged_rows = [json.loads(line) for line in human.read_text().splitlines()]
+    others = tmp_path / "others.jsonl"
+    rater = judged_rows[0]["rater"]
+    own = [row for row in judged_rows if row["rater"] == rater]
+    predicted = [{**row, "rater": None, "regressed": 2.0 * row["overall"] + 1} for row in own]
+    predicted[0]["reference"][0]["sentence"] = "Split in another way."
+    others.write_text("\n".join(map(json.dumps, predicted)))
+    monkeypatch.setattr("sys.argv", [str(script), str(human), str(others)])
+    runpy.run_path(str(script), run_name="__main__")
+    output = capsys.readouterr().out
+    [row] = [line for line in output.splitlines() if "others, regressed" in line]
+    assert row.count("1.000") == 2
+    assert "; 1)" in output  # one pair is left out
+    for entry in predicted:
+        entry["reference"] = [{"id": "a", "sentence": "All in one", "score": 1.0, "match": []}]
+        entry["candidate"] = [{"id": "A", "sentence": "All in one", "score": 1.0, "match": []}]
+    others.write_text("\n".join(map(json.dumps, predicted)))
+    with pytest.raises(SystemExit, match="Expected sentences that both annotators scored but got none"):
+        runpy.run_path(str(script), run_name="__main__")
 
 
 def test_ratings_in_a_file_of_their_own_are_joined_by_id(

@@ -35,6 +35,8 @@ class JudgedPair(NamedTuple):
     """Sentences of the reference."""
     candidate: tuple[str, ...]
     judgement: SentenceJudgement
+    regressed: float | None = None
+    """Overall score that a regressor predicts from the scores of the sentences."""
 
 
 def judgement_schema(*extra: tuple[str, Any]) -> Schema:
@@ -122,7 +124,8 @@ def _parse_pair(values: Mapping[str, Any]) -> JudgedPair:
     )
     reference, candidate = (tuple(entry.text for entry in sides[side]) for side in Side)
     rater = optional_text_field(values, "rater", allow_integer=True)
-    return JudgedPair(text_field(values, "id", allow_integer=True), rater, reference, candidate, judgement)
+    regressed = number_field(values, "regressed", -math.inf, math.inf)
+    return JudgedPair(text_field(values, "id", allow_integer=True), rater, reference, candidate, judgement, regressed)
 
 
 class _Sentence(NamedTuple):
