@@ -14,6 +14,8 @@ from radreward.errors import InputError
 from radreward.extras import require_packages
 
 _MAX_KNOTS = 64
+MAX_SLOPE = 2.0
+"""Largest change of a calibrated finding weight per predicted one."""
 
 
 class Calibration:
@@ -89,10 +91,10 @@ class Calibration:
 
 
 def calibrate_finding_weights(predicted: Tensor, target: Tensor) -> Calibration | None:
-    """Fit one increasing curve for the matched weight and one for the wrong weight.
+    """Fit one increasing curve for the matched weight and one for the wrong weight, with slopes up to `MAX_SLOPE`.
 
     The wrong weight is 0 for outputs at which at most half of the candidates have an error. Candidates without an error
-    thus get quality 1, not almost 1.
+    thus get quality 1, not almost 1. From there on, it rises without a jump.
 
     Args:
         predicted: (n, 2) outputs of the model on held-out data.
@@ -107,7 +109,7 @@ def calibrate_finding_weights(predicted: Tensor, target: Tensor) -> Calibration 
     matched, wrong = -predicted[finite].double().numpy().T
     matched_weight, wrong_weight = target[finite].double().numpy().T
     wrong_curve = _zero_where_unlikely(_fit_curve(wrong, wrong_weight), wrong, wrong_weight > 0)
-    return Calibration([_fit_curve(matched, matched_weight), wrong_curve])
+    return Calibration([_limit_slope(_fit_curve(matched, matched_weight)), _limit_slope(wrong_curve)])
 
 
 def calibrated_quality(calibration: Calibration, finding_weights: Tensor) -> Tensor:
@@ -148,17 +150,27 @@ def _continuation(first: tuple[float, float], rewards: np.ndarray, errors: np.nd
 
 def _zero_where_unlikely(
     curve: Sequence[tuple[float, float]], rewards: np.ndarray, has_errors: np.ndarray
-) -> Sequence[tuple[float, float]]:
+) -> list[tuple[float, float]]:
     """Return the curve, set to 0 where the isotonic share of candidates with errors is at most a half."""
     from sklearn.isotonic import IsotonicRegression
 
     shares = IsotonicRegression(increasing=False).fit_transform(rewards, has_errors)
     if shares.min() > 0.5:
-        return curve
-    first_right, wrong = rewards[shares <= 0.5].min(), rewards[shares > 0.5]
-    if not len(wrong):
-        return [(round(float(first_right), 6), 0.0)]
-    last_wrong = round(float(wrong.max()), 6)
-    errors = round(float(np.interp(last_wrong, *np.transpose(curve))), 6)
-    end = max(round(float(first_right), 6), round(last_wrong + 1e-6, 6))  # rounded as saved, and no second knot there
-    return [*(knot for knot in curve if knot[0] < last_wrong), (last_wrong, errors), (end, 0.0)]
+        return list(curve)
+    first_right = round(float(rewards[shares <= 0.5].min()), 6)
+    return [*(knot for knot in curve if knot[0] < first_right), (first_right, 0.0)]
+
+
+def _limit_slope(curve: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return a decreasing curve at or below the given one, which falls by at most `MAX_SLOPE` per reward.
+
+    A knot (x, f(x)) becomes min_y f(y) + MAX_SLOPE · |x - y|, over all knots y. The curve thus has no jump.
+
+    >>> _limit_slope([(-2.0, 5.0), (-1.0, 0.5), (-0.5, 0.5), (0.0, 0.0)])
+    [(-2.0, 2.5), (-1.0, 0.5), (-0.5, 0.5), (0.0, 0.0)]
+    """
+    limited = [curve[-1]]
+    for reward, errors in reversed(curve[:-1]):
+        right, least = limited[-1]
+        limited.append((reward, min(errors, round(least + MAX_SLOPE * (right - reward), 6))))
+    return limited[::-1]

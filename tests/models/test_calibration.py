@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from radreward.errors import InputError
-from radreward.models import Calibration
-from radreward.models.calibration import calibrate_finding_weights, calibrated_quality
+from radreward.models import Calibration, load_reward_model
+from radreward.models.calibration import MAX_SLOPE, calibrate_finding_weights, calibrated_quality
+from radreward.systems.er2score.scorer import EMBEDDED_DIR
 
 POINTS = st.lists(st.tuples(st.floats(-50, 50), st.integers(0, 6)), min_size=1, max_size=150)
 
@@ -84,7 +85,7 @@ def test_wrong_shapes_raise() -> None:
         Calibration([[(0.0, 0.0)]]).predict_counts(torch.zeros(2, 3))
 
 
-def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
+def test_knots_are_those_of_isotonic_regression_without_jumps() -> None:
     generator = np.random.default_rng(1)
     target = generator.uniform(0, 2, (60, 2))
     predicted = target + generator.normal(0, 0.3, target.shape)
@@ -92,26 +93,38 @@ def test_calibrated_quality_is_ratio_of_isotonic_weights() -> None:
     calibration = calibrate_finding_weights(torch.tensor(predicted), torch.tensor(target))
     assert calibration is not None
     known = np.delete(np.arange(60), 5)
-    columns = zip(predicted.T, target.T, strict=True)
-    fits = [IsotonicRegression(out_of_bounds="clip").fit(x[known], y[known]).predict(x) for x, y in columns]
-    expected = (fits[0] + 0.25) / (fits[0] + 0.25 + fits[1])
+    for curve, x, y in zip(calibration.curves, predicted[known].T, target[known].T, strict=True):
+        isotonic = IsotonicRegression().fit_transform(x, y)
+        knots = curve[-curve[:, 0] <= x.max() + 1e-6]
+        # min_j y_j + MAX_SLOPE · |x - x_j|: the largest values below the points without a jump.
+        expected = np.min(isotonic + MAX_SLOPE * np.abs(-knots[:, :1] - x), axis=1)
+        np.testing.assert_allclose(knots[:, 1], expected, atol=1e-4)
+    weights = calibration.predict_counts(torch.tensor(-predicted)).numpy().T
     quality = calibrated_quality(calibration, torch.tensor(predicted))
-    np.testing.assert_allclose(quality.numpy(), expected, atol=1e-5)
+    np.testing.assert_allclose(quality.numpy(), (weights[0] + 0.25) / (weights[0] + 0.25 + weights[1]), atol=1e-6)
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.sampled_from([0.0, 0.0, 0.25, 1.0])), min_size=1, max_size=80))
-def test_wrong_weight_is_zero_where_an_error_is_less_likely_than_none(points: list[tuple[float, float]]) -> None:
+def test_wrong_weight_rises_from_zero_without_a_jump(points: list[tuple[float, float]]) -> None:
     outputs, weights = (torch.tensor(column, dtype=torch.float64) for column in zip(*points, strict=True))
     outputs = (outputs * 1e4).round() / 1e4
     calibration = calibrate_finding_weights(outputs[:, None].expand(-1, 2), weights[:, None].expand(-1, 2))
     assert calibration is not None
     assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))).to_dict() == calibration.to_dict()
-    matched, wrong = calibration.predict_counts(-outputs[:, None].expand(-1, 2)).unbind(1)
+    wrong = calibration.predict_counts(-outputs[:, None].expand(-1, 2))[:, 1]
     shares = IsotonicRegression().fit_transform(outputs.numpy(), (weights > 0).numpy())
-    likely = torch.from_numpy(shares) > 0.5
-    assert (wrong[~likely] == 0).all()
-    # Where an error is likely, the expected weight is that of the curve of matched weights, fitted to the same data.
-    np.testing.assert_allclose(wrong[likely], matched[likely], atol=0.05)
+    assert (wrong[torch.from_numpy(shares) <= 0.5] == 0).all()
+    steps = torch.linspace(-7, 7, 7001, dtype=torch.float64)
+    for curve in calibration.predict_counts(-steps[:, None].expand(-1, 2)).T:
+        assert (curve.diff() >= 0).all()
+        assert (curve.diff() <= MAX_SLOPE * 0.002 + 1e-4).all()
+
+
+def test_shipped_finding_weights_have_no_jump() -> None:
+    calibration = load_reward_model(EMBEDDED_DIR).finding_weights_calibration
+    assert calibration is not None
+    for curve in calibration.curves:
+        assert (-np.diff(curve[:, 1]) <= MAX_SLOPE * np.diff(curve[:, 0]) + 1e-5).all()
 
 
 def test_calibrate_finding_weights_without_known_weights_gives_none() -> None:

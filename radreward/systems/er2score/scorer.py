@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,6 +37,18 @@ REWARD_DECIMALS = 4
 """Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
+
+
+class RewardPredictions(NamedTuple):
+    """Outputs of a reward model for n pairs, before calibration; NaN for a pair that is too long."""
+
+    rewards: Tensor
+    """(n, N), rounded to `REWARD_DECIMALS`."""
+    finding_weights: Tensor
+    """(n, 2) matched and wrong weight; NaN if not predicted."""
+    pairs: list[PairStatements | None]
+    """Statements with their evidence; None for a model without evidence."""
+    status: list[str]
 
 
 class RewardModelScorer(Scorer):
@@ -144,6 +156,24 @@ class RewardModelScorer(Scorer):
     ) -> Scores:
         """See `Scorer._score_in_context`."""
         criteria, calibration = self.artifact.model.criteria, self.artifact.calibration
+        rewards, finding_weights, pairs, status = self.predict(references, candidates)
+        if self.uses_context:
+            for row, (context, pair) in enumerate(zip(contexts, pairs, strict=True)):
+                if context != NO_CONTEXT and pair:
+                    finding_weights[row] = findings_for_patient(pair, context, len(criteria))
+        counts = calibration.predict_counts(rewards) if calibration else None
+        return Scores(
+            criteria.total(rewards),
+            rewards,
+            counts,
+            tuple(status),
+            self._locate_errors(pairs, counts),
+            self.artifact.quality(finding_weights),
+        )
+
+    def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:
+        """Return the outputs of the model for pairs of normalized reports, before calibration."""
+        criteria = self.artifact.model.criteria
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
         pairs: list[PairStatements | None] = []
@@ -158,20 +188,8 @@ class RewardModelScorer(Scorer):
                     if evidence is not None:
                         pairs[row], outputs[row] = self._read_statements(references[row], candidates[row], evidence)
             status += window_status
-        rewards, finding_weights = outputs[:, :-2].round(decimals=REWARD_DECIMALS), outputs[:, -2:]
-        if self.uses_context:
-            for row, (context, pair) in enumerate(zip(contexts, pairs, strict=True)):
-                if context != NO_CONTEXT and pair:
-                    finding_weights[row] = findings_for_patient(pair, context, len(criteria))
-        counts = calibration.predict_counts(rewards) if calibration else None
-        return Scores(
-            criteria.total(rewards),
-            rewards,
-            counts,
-            tuple(status),
-            self._locate_errors(pairs, counts),
-            self.artifact.quality(finding_weights),
-        )
+        rewards = outputs[:, :-2].round(decimals=REWARD_DECIMALS)
+        return RewardPredictions(rewards, outputs[:, -2:], pairs, status)
 
     def _read_statements(
         self, reference: str, candidate: str, evidence: _SideEvidence
