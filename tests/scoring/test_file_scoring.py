@@ -270,7 +270,7 @@ def test_reward_model_writes_one_score_and_one_count_per_criterion(tmp_path: Pat
     summary = score_file(scorer, source, output, chunk_size=2, progress=False)
     *scored, rejected = _read(output)
     tags = list(criteria.tags)
-    assert list(scored[0]) == ["id", "site", "total", *tags, *(f"count_{tag}" for tag in tags), "status"]
+    assert list(scored[0]) == ["id", "site", "total", "errors", *tags, *(f"count_{tag}" for tag in tags), "status"]
     direct = scorer.score([row["reference"] for row in rows[:5]], [row["candidate"] for row in rows[:5]])
     assert direct.sub_scores is not None
     assert direct.error_counts is not None
