@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from radreward.io.console import make_console
 from radreward.io.terminal import print_status, printable
@@ -34,7 +34,7 @@ class ProgressReporter:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[speed]}", markup=False),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}", markup=False),
             console=console,
             disable=not (enabled and is_terminal),
         )
@@ -65,6 +65,7 @@ class ProgressReporter:
             "started": now,
             "printed": now if note else -math.inf,
             "speed": "",
+            "left": "",
         }
         task = self._bars.add_task(printable(description), total=total, completed=completed, **fields)
         if note:
@@ -80,14 +81,29 @@ class ProgressReporter:
         self._bars.update(task, advance=units)
         state, now = self._bars.tasks[self._bars.task_ids.index(task)], time.monotonic()
         speed = (state.completed - state.fields["initial"]) / max(now - state.fields["started"], 1e-9)
-        self._bars.update(task, speed=f"{speed:.1f} {state.fields['unit']}/s")
+        left = "" if state.total is None else _time_left(state.total - state.completed, speed)
+        self._bars.update(task, speed=f"{speed:.1f} {state.fields['unit']}/s", left=left)
         if state.total is not None and (state.finished or now - state.fields["printed"] >= self.interval):
             self._bars.update(task, printed=now)
-            left = f"{(state.total - state.completed) / speed / 60:.0f} min left" if speed else "speed unknown"
-            self._print(task, f"{speed:.3g} {state.fields['unit']}/s, {left}")
+            self._print(task, f"{speed:.3g} {state.fields['unit']}/s, {left}" if state.total else "nothing to do")
 
     def _print(self, task: TaskID, text: str) -> None:
         if self._prints_lines:
             state = self._bars.tasks[self._bars.task_ids.index(task)]
-            counts = f"{state.completed:.0f} of {state.total:.0f} {state.fields['unit']}" if state.total else ""
-            print_status(f"{state.description}: {counts}, {text}")
+            counts = f"{state.completed:.0f} of {state.total:.0f} {state.fields['unit']}, " if state.total else ""
+            print_status(f"{state.description}: {counts}{text}")
+
+
+def _time_left(units: float, speed: float) -> str:
+    """Return the time left at the mean speed of this run; the speed is 0 until the first units are complete.
+
+    >>> _time_left(30, 1.0), _time_left(7200, 1.0), _time_left(30, 0.0)
+    ('30 s left', '2 h 0 min left', 'time left unknown')
+    """
+    if not speed:
+        return "time left unknown"
+    seconds = units / speed
+    if seconds < 100:
+        return f"{seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min left" if minutes >= 100 else f"{minutes} min left"

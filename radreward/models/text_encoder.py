@@ -55,9 +55,9 @@ class TextEncoder:
         allow_download: bool = False,
     ) -> None:
         self.layer = layer
-        self._device = resolve_device(device)
+        self.device = resolve_device(device)
         model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
-        self._model = model.eval().requires_grad_(False).to(self._device)
+        self._model = model.eval().requires_grad_(False).to(self.device)
         layers = int(model.config.num_hidden_layers)
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
@@ -97,7 +97,7 @@ class TextEncoder:
             for batch in (group[start : start + size] for start in range(0, len(group), size)):
                 input_ids = torch.tensor([token_ids[text] for text in batch])
                 content_masks = ~torch.isin(input_ids, self._special_ids)
-                vectors = F.normalize(self._hidden_states(input_ids.to(self._device)), dim=-1).cpu()
+                vectors = F.normalize(self._hidden_states(input_ids.to(self.device)), dim=-1).cpu()
                 for text, row, content_mask in zip(batch, vectors, content_masks, strict=True):
                     embeddings[text] = TokenEmbeddings(row, content_mask, text in long_texts)
         return embeddings

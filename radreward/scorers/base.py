@@ -22,6 +22,7 @@ from radreward.text.report_parser import MAX_REPORT_CHARS
 from radreward.types import Scores
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 STATUS_OK = "ok"
@@ -102,6 +103,8 @@ class Scorer(ABC):
 
     Attributes:
         title: Name in tables and plots; if empty, the name by which the scorer was loaded.
+        device: Device of the model; None if the scorer has no model.
+        precision: Precision in which the model computes.
         criteria: Criteria of the error counts, or None if the scorer counts no errors.
         higher_is_better: Direction of the total.
         returns_explanations: True if `Scores.evidence` is written to output files.
@@ -116,6 +119,8 @@ class Scorer(ABC):
     """
 
     title: str = ""
+    device: torch.device | None = None
+    precision: str = "fp32"
     criteria: Criteria | None = None
     higher_is_better: bool = True
     returns_explanations: bool = False
@@ -124,6 +129,16 @@ class Scorer(ABC):
     uses_context: bool = False
     requires_report: bool = False
     normalizes_text: bool = True
+
+    def __repr__(self) -> str:
+        """Return name, class, device, precision and outputs."""
+        outputs = ["total", *["quality"] * self.has_quality]
+        outputs += [f"{len(self.sub_names)} sub-scores"] if self.sub_names else []
+        outputs += [f"{len(self.criteria)} error counts"] if self.criteria else []
+        outputs += ["explanations"] if self.returns_explanations else []
+        name = self.title or type(self).__name__
+        compute = f"device {self.device or 'cpu'}, precision {self.precision}"
+        return f"<{name} ({type(self).__name__}): {compute}, outputs {', '.join(outputs)}>"
 
     @property
     def sub_names(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class EmbeddingScorer(StatelessScorer):
             raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         self.encoder, self.layer, self.on_too_long = encoder, layer, on_too_long
         self._encoder = TextEncoder(encoder, layer, device, allow_download)
-        self.max_tokens = self._encoder.max_length
+        self.max_tokens, self.device = self._encoder.max_length, self._encoder.device
 
     @abstractmethod
     def similarity(self, reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:

@@ -71,6 +71,7 @@ class ExplainedCounts(Scorer):
                 "radcliq-significance, which locates its errors."
             )
         self.counter = counter
+        self.device, self.precision = counter.device, counter.precision
 
     @abstractmethod
     def parse_answer(self, answer: GeneratedAnswer) -> ParsedScore:

@@ -59,6 +59,7 @@ class GenerativeScorer(Scorer):
             raise InputError(f"{self.title}: Expected an evaluator with a {expected} but got {actual}.")
         self.evaluator, self.on_too_long, self.batch_size = evaluator, on_too_long, batch_size
         self.criteria = evaluator.prompt_encoder.criteria
+        self.device = next(evaluator.model.parameters()).device
 
     @classmethod
     def from_pretrained(

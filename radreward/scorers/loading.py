@@ -74,9 +74,13 @@ def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedS
     if str(name_or_path).startswith((".", "~")) or len(path.parts) > 1:
         raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
     similar = get_close_matches(str(name_or_path).lower(), SCORERS, n=1)
-    hint = f" Did you mean {similar[0]}?" if similar else ""
+    if similar:
+        raise InputError(
+            f"{path}: Expected a scorer but there is none of this name. Did you mean {similar[0]}? "
+            "`radreward list` prints all names."
+        )
     raise InputError(
-        f"{path}: Expected the folder of a model, my_file.py:my_metric, or one of the names {', '.join(SCORERS)}.{hint}"
+        f"{path}: Expected the folder of a model, my_file.py:my_metric, or one of the names {', '.join(SCORERS)}."
     )
 
 

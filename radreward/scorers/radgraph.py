@@ -60,7 +60,7 @@ class RadGraphF1(StatelessScorer):
         if model not in MODELS:
             raise InputError(f"{self.title}: Expected a model of {', '.join(MODELS)} but got {model!r}.")
         self.model, self.allow_download = model, allow_download
-        self.device = _supported_device(resolve_device(device))
+        self.device: torch.device = _supported_device(resolve_device(device))
         self._model: Any = None
 
     @property

@@ -41,7 +41,7 @@ def score_file(
     scorer: Scorer | ScorerGroup,
     source: str | Path,
     output: str | Path,
-    chunk_size: int = 512,
+    chunk_size: int = 128,
     progress: bool = True,
     backend: ScoringBackend | None = None,
     columns: InputColumns = DEFAULT_COLUMNS,

@@ -20,7 +20,7 @@ from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, pars
 
 def score_frame(
     frame: Any,
-    models: str | Path | Scorer | Sequence[str] = "er2score",
+    models: str | Path | Scorer | Sequence[str | Path | Scorer] = "er2score",
     reference: str = "reference",
     candidate: str = "candidate",
     progress: bool = True,
@@ -33,7 +33,7 @@ def score_frame(
 
     Args:
         frame: A pandas data frame, or anything with `to_pandas`: polars, Arrow, `datasets`.
-        models: A scorer, its name or folder, or several names; the columns of several start with their names.
+        models: A scorer, its name or folder, or a sequence of these; the columns of several start with their names.
         reference: Column of the references.
         candidate: Column of the candidates.
         progress: Show progress on standard error.
@@ -80,7 +80,7 @@ def _contexts(frame: pd.DataFrame) -> list[PatientContext] | None:
     return contexts
 
 
-def _scorers(models: str | Path | Scorer | Sequence[str], settings: dict[str, Any]) -> ScorerGroup:
+def _scorers(models: str | Path | Scorer | Sequence[str | Path | Scorer], settings: dict[str, Any]) -> ScorerGroup:
     if isinstance(models, Scorer):
         return ScorerGroup.of(models)
-    return load_scorers([str(models)] if isinstance(models, str | Path) else models, **settings)
+    return load_scorers([models] if isinstance(models, str | Path) else models, **settings)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from radreward.errors import InputError
+from radreward.io.numbers import shortest_float32
 from radreward.scorers import SCORERS, load, resolve
 from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer
 from radreward.scoring.pairs import Pairs, score_pairs
@@ -99,22 +100,27 @@ class ScorerGroup:
         return f"{name}_" if len(self.scorers) > 1 else ""
 
 
-def load_scorers(models: Sequence[str], **settings: Any) -> ScorerGroup:
+def load_scorers(models: Sequence[str | Path | Scorer], **settings: Any) -> ScorerGroup:
     """Load scorers for the same pairs; each is named after its model, a folder by its last part.
 
     Args:
-        models: Names or folders, see `load`.
+        models: Names or folders, see `load`, or loaded scorers, which are named by their titles.
         settings: See `load`.
 
     Raises:
         InputError: If there is no such scorer, or two have the same name.
     """
-    names = [_model_name(model) for model in models]
+    names = [_scorer_name(model) for model in models]
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise InputError(f"models: Expected models of different names but {repeated[0]!r} is listed twice.")
-    for model in models:
+    for model in (entry for entry in models if not isinstance(entry, Scorer)):
         resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
-    return ScorerGroup({name: load(model, **settings) for name, model in zip(names, models, strict=True)})
+    return ScorerGroup(
+        {
+            name: model if isinstance(model, Scorer) else load(model, **settings)
+            for name, model in zip(names, models, strict=True)
+        }
+    )
 
 
 def is_registered(model: str) -> bool:
@@ -122,7 +128,10 @@ def is_registered(model: str) -> bool:
     return model.partition(":")[0] in SCORERS
 
 
-def _model_name(model: str) -> str:
+def _scorer_name(model: str | Path | Scorer) -> str:
+    if isinstance(model, Scorer):
+        return model.title or type(model).__name__
+    model = str(model)
     if is_registered(model):
         return model
     path, _, metric = model.rpartition(":")
@@ -152,11 +161,12 @@ def _rows(scores: Scores, scorer: Scorer) -> Iterator[ScoredRow]:
             values = -values
         blocks.append([[None]] * size if values is None else values.unsqueeze(1).tolist())
     widths = len(scorer.sub_names), len(scorer.criteria) if scorer.criteria else 0
-    for values, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
-        blocks.append([[None] * width] * size if values is None else values.tolist())
+    for block, width in zip((scores.sub_scores, scores.error_counts), widths, strict=True):
+        blocks.append([[None] * width] * size if block is None else block.tolist())
     names = _number_columns(scorer)
     for index, (status, *parts) in enumerate(zip(scores.status, *blocks, strict=True)):
-        numbers = [None if value is None or math.isnan(value) else value for part in parts for value in part]
+        values = [value for part in parts for value in part]
+        numbers = [None if value is None or math.isnan(value) else shortest_float32(value) for value in values]
         error = None
         if status not in SCORED_STATUSES:
             numbers = [None] * len(names)

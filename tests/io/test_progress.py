@@ -11,7 +11,7 @@ def test_lines_show_output_speed_and_time_left(capsys: pytest.CaptureFixture[str
         progress.advance(task, 300)
     first, second = capsys.readouterr().err.splitlines()
     assert first == "Scoring: 200 of 1000 rows, into out.csv"
-    assert re.fullmatch(r"Scoring: 500 of 1000 rows, [\d.e+]+ rows/s, 0 min left", second)
+    assert re.fullmatch(r"Scoring: 500 of 1000 rows, [\d.e+]+ rows/s, 0 s left", second)
 
 
 def test_lines_appear_once_per_interval_and_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,6 +23,12 @@ def test_lines_appear_once_per_interval_and_at_the_end(capsys: pytest.CaptureFix
         progress.advance(second)
     lines = [line.split(",")[0] for line in capsys.readouterr().err.splitlines()]
     assert lines == ["bleu: 0 of 3 pairs", "bleu: 3 of 3 pairs", "rouge: 1 of 3 pairs"]
+
+
+def test_task_without_units_states_no_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(interval=0.0) as progress:
+        progress.advance(progress.add_task("Scoring", 0, unit="pairs"), 0)
+    assert capsys.readouterr().err == "Scoring: nothing to do\n"
 
 
 def test_disabled_reporter_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ class RewardModelScorer(Scorer):
             and type(artifact.template) is PlainPairTemplate
         )
         self.uses_context = self.has_evidence and self.has_quality
-        self._device = next(self._model.parameters()).device
+        self.device = self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
 
     @property

@@ -96,6 +96,7 @@ class RaTEScore(Scorer):
         if on_too_long not in ("reject", "truncate"):
             raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         self.tagger, self.encoder, self.affinity = tagger, encoder, affinity
+        self.device = encoder.device
         self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
         self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
         self.caching_tagger = CachingTagger(tagger)

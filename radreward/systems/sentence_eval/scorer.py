@@ -78,6 +78,7 @@ class SentenceScorer(Scorer):
     ) -> None:
         self.feature_names = feature_names(feature_set)
         self.judge = judge
+        self.device = judge.device if isinstance(judge, RelationJudge) else None
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})

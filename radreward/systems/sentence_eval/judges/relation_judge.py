@@ -49,6 +49,7 @@ class RelationJudge(SentenceJudge):
 
     def __init__(self, artifact: RelationArtifact, name: Literal["embedded", ""] = "") -> None:
         self.artifact, self.name = artifact, name
+        self.device = next(artifact.predictor.model.parameters()).device
 
     @classmethod
     def from_pretrained(
