@@ -74,6 +74,8 @@ class RewardModelScorer(Scorer):
         InputError: If bf16 is requested for a quantized model, or on a CPU without bfloat16.
     """
 
+    precision: Precision
+
     def __init__(
         self,
         artifact: RewardModelArtifact,
