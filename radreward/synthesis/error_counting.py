@@ -9,7 +9,7 @@ from radreward.criteria import CrimsonCriteria
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.synthesis.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import ancestors, means_same_care
+from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
 from radreward.text.locations import are_neighbors, contains_location
 from radreward.text.measurements import is_same_size
 from radreward.text.severity import SEVERITY_LEVELS
@@ -58,6 +58,8 @@ class FactComparison(NamedTuple):
 class _Difference(NamedTuple):
     """A detail in which two facts about one finding differ."""
 
+    detail: str
+    """"name" for a vaguer or a more specific name."""
     changes_care: bool
     error: FactError | None
     """None for a detail that RadCliQ does not count."""
@@ -67,7 +69,7 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
     Facts are matched by `match_facts`. An unmatched fact is a false prediction or an omission. A matched fact can have
-    a wrong location, a wrong severity or size, a comparison that the reference does not make, or no change although the
+    a wrong location (also a tube in place instead of out of place), a wrong severity or size, a comparison that the reference does not make, or no change although the
     reference states one; a detail that two facts share is counted once. A location, severity, size or negation that
     only one report states is no error.
 
@@ -97,12 +99,16 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     Weights follow CRIMSON (arXiv 2603.06183). A matched finding of weight w whose wrong details weigh d adds
     w² / (w + d) to `matched` and d to `wrong`, but to `wrong` at most the larger weight of the two findings: it is not
     worse than a missed and a false finding. False and missed findings add their weight to `wrong`. In addition to the
-    details that are counted as errors, a more or less specific name and another certainty can be wrong.
+    details that are counted as errors, another certainty can be wrong. A vaguer or more specific name, or a sign, is
+    half right: w / 2 takes the place of w in the formula and is added to `wrong`, unless either name means the same
+    care.
 
     >>> effusion = Fact("effusion", location="left")
     >>> comparison = compare_facts([effusion], [effusion, Fact("scar")])
     >>> [error.tag for error in comparison.errors], comparison.matched == (effusion,), comparison.weights
     (['false_prediction'], True, FindingWeights(matched=0.5, wrong=0.25))
+    >>> compare_facts([Fact("pneumothorax")], [Fact("deepsulcus")]).weights
+    FindingWeights(matched=0.5, wrong=0.5)
     """
     errors: list[FactError] = []
     matched: list[Fact] = []
@@ -125,8 +131,10 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
         matched += [fact for fact in match.reference if fact.positive]
         details = _DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
         match_weights.append((weight, details))
-        credit += weight * weight / (weight + details) if weight else 0.0
-        if capped := min(details, max(weight, stated_weight)):
+        named = 0.5 * weight if any(entry.detail == "name" and entry.changes_care for entry in differences) else weight
+        details -= _DETAIL_WEIGHT * (named < weight)
+        credit += named * named / (named + details) if named else 0.0
+        if capped := min(weight - named + details, max(weight, stated_weight)):
             wrong_details.append((match.candidate[0], capped))
     wrong = sum(weight for _, weight in wrong_details)
     wrong += sum(map(significance_weight, (*missed, *false)))
@@ -186,14 +194,16 @@ def _differences(match: FactMatch) -> list[_Difference]:
                 is_significant = changes_care and (is_actionable(expected) or is_actionable(stated))
                 error = FactError(tag, is_significant, expected, stated) if tag else None
                 if detail not in differences or changes_care > differences[detail].changes_care:
-                    differences[detail] = _Difference(changes_care, error)
+                    differences[detail] = _Difference(detail, changes_care, error)
     return list(differences.values())
 
 
 def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[str, str | None, bool]]:
     """Yield each detail that differs, its tag (None if RadCliQ does not count it), and True if it changes care."""
     level = significance_level(expected)
-    if expected.finding != stated.finding:
+    if (expected.finding in MALPOSITIONED.values()) != (stated.finding in MALPOSITIONED.values()):
+        yield "location", WRONG_LOCATION, True
+    elif expected.finding != stated.finding:
         specific = max(expected, stated, key=lambda fact: len(ancestors(fact.finding)))
         yield "name", None, specific.polarity == "present" and not means_same_care(expected.finding, stated.finding)
     if expected.polarity != stated.polarity:

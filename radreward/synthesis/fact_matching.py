@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
-from radreward.text.findings import ancestors, is_related
-from radreward.text.locations import contains_location
+from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_or_shown, is_related
+from radreward.text.locations import are_neighbors, contains_location
 
 _SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
 """Findings that a report can state in addition to a kind of them, such as a nodule and a mass."""
@@ -25,11 +25,15 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
 
     Several facts of one report about the same finding, more or less specific, are merged. Then a bilateral finding is
     matched with its two sides, and the other facts one to one: the same finding before a more general or more specific
-    one, the most similar first. An unmatched fact is left out if it repeats a matched one of its report.
+    one, and this before a vague name (`can_mean_same`), the most similar first. Facts with different names match only at
+    places that touch. An unmatched fact is left out if it repeats a matched one of its report.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
     2
+    >>> opacity, mass = Fact("opacity", location="right upper"), Fact("mass", location="left lower")
+    >>> len(match_facts([opacity], [mass])), len(match_facts([opacity], [mass._replace(location="right upper")]))
+    (2, 1)
     """
     left, right = _distinct_findings(reference), _distinct_findings(candidate)
     matches = [FactMatch((whole,), parts) for whole, parts in _take_sides(left, right)]
@@ -76,10 +80,12 @@ def _generality(fact: Fact) -> tuple[int, int, tuple[str, ...]]:
 
 
 def is_included(fact: Fact, specific: Fact) -> bool:
-    """Return True if `specific` states the finding of a fact or a kind of it, at the same location."""
-    if fact.positive != specific.positive or fact.finding not in ancestors(specific.finding):
+    """Return True if `specific` states the finding of a fact, a kind of it or what it shows, at the same location."""
+    if fact.positive != specific.positive or not is_kind_or_shown(fact.finding, specific.finding):
         return False
     locations = (fact.location or specific.location or "", specific.location or fact.location or "")
+    if fact.finding not in ancestors(specific.finding):
+        return contains_location(*locations)
     if fact.finding != specific.finding:
         return fact.finding not in _SEPARATE_KINDS and locations[0] == locations[1]
     details = zip(fact[3:], specific[3:], strict=True)
@@ -130,12 +136,21 @@ def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
 def _similarity(first: Fact, second: Fact) -> float:
     if first.finding == second.finding:
         base = 100.0
+    elif not can_mean_same(first.finding, second.finding) or _are_apart(first, second):
+        return 0.0
     elif is_related(first.finding, second.finding):
         base = 50.0 - max(len(ancestors(first.finding)), len(ancestors(second.finding)))
     else:
-        return 0.0
+        base = 20.0
     shared = (first.positive == second.positive) * 8 + (first.location == second.location) * 4
     details = (
         (first.severity == second.severity) * 2 + (first.change == second.change) + (first.size == second.size) / 2
     )
     return base + shared + details
+
+
+def _are_apart(first: Fact, second: Fact) -> bool:
+    """Return True if two findings, not devices, are at places that neither contain each other nor touch."""
+    places = (first.location or "", second.location or "")
+    is_device = FINDINGS[first.finding].is_device
+    return not is_device and all(places) and not (contains_location(*places) or are_neighbors(*places))

@@ -26,7 +26,7 @@ from radreward.synthesis.noun_phrases import (
 )
 from radreward.synthesis.report_styles import ReportStyle, apply_style, sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.findings import FINDINGS, URGENCIES, ancestors
+from radreward.text.findings import FINDINGS, URGENCIES, ancestors, is_related
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
     ALL_CLEAR_STATEMENTS,
@@ -182,10 +182,9 @@ def _styled_sentence(facts: Sequence[Fact], rng: Random, section: Section, style
 def _normal_sentences(positive: set[str], rng: Random, section: Section, style: ReportStyle) -> list[Sentence]:
     """Return normal statements and negated findings that do not contradict the positive findings."""
     probability = style.negative_probability
-    negative = {key for finding in positive for key in ancestors(finding)}
 
     def is_affected(key: str) -> bool:
-        return key in negative or bool(positive & set(ancestors(key)))
+        return any(is_related(key, finding) for finding in positive)
 
     options = [
         keys for keys in NORMAL_STATEMENTS if not any(map(is_affected, keys)) and not _is_implausible(keys, positive)

@@ -1,4 +1,4 @@
-"""The vocabulary of chest radiograph findings, read from findings.txt."""
+"""The vocabulary of chest radiograph findings, read from findings.txt and more_names.txt."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
+from radreward.text.finding_relations import MEANT_BY_VAGUE_NAME, SAME_CARE, SHOWN_BY_SIGN
 from radreward.text.locations import LOCATIONS
 
 Urgency = Literal["urgent", "actionable", "not actionable", "benign"]
@@ -56,7 +57,7 @@ class Finding:
         return self.region == "devices"
 
 
-def _parse_finding(line: str) -> Finding:
+def _parse_finding(line: str, more_names: dict[str, tuple[str, ...]]) -> Finding:
     key, urgency, region, parent, location_group, flags, names = (part.strip() for part in line.split("|"))
     if urgency not in URGENCIES or location_group not in LOCATIONS:
         raise AssertionError(f"findings.txt: Expected a valid significance and location group in the line of {key!r}.")
@@ -69,19 +70,29 @@ def _parse_finding(line: str) -> Finding:
         location_group=location_group,
         has_severity="g" in flags,
         can_change="c" in flags,
-        names=tuple(name.strip() for name in names.split(";")),
+        names=_split_names(names) + more_names.get(key, ()),
     )
 
 
+def _split_names(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(";"))
+
+
+def _read_lines(name: str) -> list[str]:
+    text = resources.files("radreward.text").joinpath(name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
 def _read_findings() -> dict[str, Finding]:
-    text = resources.files("radreward.text").joinpath("findings.txt").read_text(encoding="utf-8")
-    findings = (_parse_finding(line) for line in text.splitlines() if line and not line.startswith("#"))
+    rows = (line.split("|") for line in _read_lines("more_names.txt"))
+    more_names = {key.strip(): _split_names(names) for key, names in rows}
+    findings = (_parse_finding(line, more_names) for line in _read_lines("findings.txt"))
     return {finding.key: finding for finding in findings}
 
 
 FINDINGS: dict[str, Finding] = _read_findings()
 """All findings by key."""
-MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal"}
+MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal", "chesttube": "chesttubemal", "cvc": "cvcmal", "picc": "piccmal"}
 """Keys of tubes → keys of the same tubes with their tip in a wrong place."""
 
 
@@ -96,24 +107,52 @@ def ancestors(key: str) -> tuple[str, ...]:
     return (key,) if parent is None else (key, *ancestors(parent))
 
 
-def is_related(first: str, second: str) -> bool:
-    """Return True if two findings are the same, or one is a kind of the other.
+def is_kind_or_shown(general: str, specific: str) -> bool:
+    """Return True if the second finding is the first one or a kind of it, or the first one is a sign of the second.
 
-    >>> is_related("opacity", "pneumonia"), is_related("atelectasis", "pneumonia")
-    (True, False)
+    >>> is_kind_or_shown("opacity", "pneumonia"), is_kind_or_shown("deepsulcus", "tension")
+    (True, True)
     """
-    return first in ancestors(second) or second in ancestors(first)
+    kinds = ancestors(specific)
+    return general in kinds or not SHOWN_BY_SIGN.get(general, frozenset()).isdisjoint(kinds)
+
+
+def is_related(first: str, second: str) -> bool:
+    """Return True if two findings are the same, or one is a kind or a sign of the other.
+
+    >>> is_related("opacity", "pneumonia"), is_related("atelectasis", "pneumonia"), is_related("kerley", "edema")
+    (True, False, True)
+    """
+    return is_kind_or_shown(first, second) or is_kind_or_shown(second, first)
+
+
+def can_mean_same(first: str, second: str) -> bool:
+    """Return True if two names can be about one finding: they are related, or one is a vague name for the other.
+
+    >>> can_mean_same("opacity", "mass"), is_related("opacity", "mass"), can_mean_same("scar", "edema")
+    (True, False, False)
+    """
+    return is_related(first, second) or any(
+        not MEANT_BY_VAGUE_NAME.get(vague, frozenset()).isdisjoint(ancestors(specific))
+        for vague, specific in ((first, second), (second, first))
+    )
 
 
 def means_same_care(first: str, second: str) -> bool:
-    """Return True if either name can replace the other: they are the same finding, or one is an equivalent parent.
+    """Return True if either name can replace the other: an equivalent parent, a sign that is as good as the finding.
 
     >>> means_same_care("pneumonia", "consolidation"), means_same_care("pneumonia", "opacity")
     (True, False)
+    >>> means_same_care("pleuralline", "pneumothorax"), means_same_care("deepsulcus", "pneumothorax")
+    (True, False)
     """
-    return first == second or any(
-        FINDINGS[child].equals_parent and FINDINGS[child].parent == parent
-        for child, parent in ((first, second), (second, first))
+    return (
+        first == second
+        or frozenset((first, second)) in SAME_CARE
+        or any(
+            FINDINGS[child].equals_parent and FINDINGS[child].parent == parent
+            for child, parent in ((first, second), (second, first))
+        )
     )
 
 

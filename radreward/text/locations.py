@@ -20,6 +20,8 @@ LOCATIONS: dict[str, tuple[str, ...]] = {
     "stomach": ("stomach",),
     "esophagus": ("esophagus",),
     "vein": ("svc", "cavoatrial", "right atrium", "brachiocephalic"),
+    "offvein": ("jugular", "azygos vein", "axillary", "right ventricle"),
+    "outside": ("outside pleura", "below diaphragm"),
 }
 """Canonical locations per `Finding.location_group`. The base counts as lower lobe, the apex as upper lobe."""
 

@@ -17,7 +17,7 @@ from radreward.text.findings import FINDINGS, ancestors, is_related, remove_rela
 from radreward.text.locations import LOCATIONS
 from radreward.text.severity import SEVERITY_WORDS
 
-SAMPLES = [sample_facts(Random(seed)) for seed in range(2000)]
+SAMPLES = [sample_facts(Random(seed)) for seed in range(4000)]
 
 
 def test_clusters_and_common_findings_are_in_vocabulary() -> None:

@@ -13,7 +13,7 @@ from radreward.synthesis import synthesize
 from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.graded_candidates import PARTLY_RIGHT, GradedWriter, draft_graded
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
-from radreward.text.findings import is_related
+from radreward.text.findings import can_mean_same
 from radreward.text.report_parser import parse_report
 
 CRITERIA = RadCliQSignificanceCriteria()
@@ -52,7 +52,7 @@ def test_candidates_differ_in_one_finding_only() -> None:
             for report in texts:
                 changed = set(right[0].facts) ^ set(report.facts)
                 assert len(changed) <= 2
-                assert all(is_related("effusion", fact.finding) for fact in changed if fact.positive)
+                assert all(can_mean_same("effusion", fact.finding) for fact in changed if fact.positive)
     assert drafted >= 10
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES, is_certain
 from radreward.text.facts import Change, Fact
+from radreward.text.finding_relations import MEANT_BY_VAGUE_NAME, SHOWN_BY_SIGN
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.locations import mirror_side
 from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
@@ -90,21 +92,33 @@ def _renamed(fact: Fact, key: str) -> Fact:
 
 
 def more_general_facts(fact: Fact) -> Iterator[Fact]:
-    """Yield the fact with every more general finding, nearest first.
+    """Yield the fact with every more general finding, nearest first, then with its signs and vague names.
 
     >>> [general.finding for general in more_general_facts(Fact("pneumonia"))]
-    ['consolidation', 'opacity']
+    ['consolidation', 'opacity', 'bronchogram', 'silhouette', 'hiddendia', 'spinesign']
     """
+    general = fact
     for key in ancestors(fact.finding)[1:]:
-        fact = _renamed(fact, key)
-        yield fact
+        general = _renamed(general, key)
+        yield general
+    for key in _less_certain_names(fact.finding):
+        if FINDINGS[key].can_change or not fact.change:
+            yield _renamed(fact, key)
+
+
+@cache
+def _less_certain_names(key: str) -> tuple[str, ...]:
+    """Return the signs and the vague names of a finding that are not more general findings, in the order of the table."""
+    kinds = set(ancestors(key))
+    names = [*SHOWN_BY_SIGN.items(), *MEANT_BY_VAGUE_NAME.items()]
+    return tuple(dict.fromkeys(name for name, meanings in names if meanings & kinds and name not in kinds))
 
 
 def more_specific_facts(fact: Fact) -> list[Fact]:
     """Return the fact with every kind of its finding, without details that this kind cannot have.
 
     >>> [kind.finding for kind in more_specific_facts(Fact("effusion"))]
-    ['loculated', 'hemothorax', 'blunting', 'fissure']
+    ['loculated', 'hemothorax', 'blunting', 'fissure', 'empyema']
     """
     kinds = [key for key in FINDINGS if key != fact.finding and fact.finding in ancestors(key)]
     return [_renamed(fact, key) for key in kinds]

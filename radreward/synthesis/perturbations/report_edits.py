@@ -162,7 +162,7 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
         for fact in report.facts
         if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
         for vague in (*more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
-        if vague != fact and (vague.finding == fact.finding or vague.finding not in names)
+        if vague != fact and not any(is_related(vague.finding, name) for name in names if name != fact.finding)
     ]
     return replace_fact(report, *rng.choice(options), rng) if options else None
 

@@ -145,7 +145,7 @@ def test_add_details_states_what_was_open_and_causes_no_error() -> None:
         assert edited.facts != report.facts
         assert not comparison.errors
         assert not comparison.weights.wrong
-    assert added > 200
+    assert added > 150
 
 
 def test_make_vague_causes_no_counted_error_and_never_more_credit() -> None:
