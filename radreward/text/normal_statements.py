@@ -42,6 +42,7 @@ _FUNCTION_WORDS = frozenset(
     )
 )
 _ABNORMALITY_WORDS = frozenset(_words("no without acute evidence abnormality abnormalities finding findings"))
+_DENIAL = re.compile(r"\b(?:not|no longer|far from) ")
 _NORMAL_LIMITS = re.compile(r"within (?:the )?(?:normal limits|limits of normal)(?: (?:of|for|in) size)?")
 _UNINFORMATIVE_WORDS = frozenset(
     _words(
@@ -78,6 +79,17 @@ def negated_findings(sentence: str) -> tuple[str, ...]:
     if not (calls_normal or negates_abnormality) or not distinct <= allowed:
         return ()
     return tuple(dict.fromkeys(key for word in words for key in _FINDINGS_OF_SUBJECT.get(word, ())))
+
+
+def denied_normality(sentence: str) -> str | None:
+    """Return the finding that a lowercase sentence states by calling a body part not normal, or None.
+
+    >>> denied_normality("heart size is not normal."), denied_normality("the lungs are clear.")
+    ('cardiomegaly', None)
+    """
+    normal, number = _DENIAL.subn("", sentence)
+    keys = negated_findings(normal) if number == 1 else ()
+    return keys[0] if keys else None
 
 
 def is_uninformative(sentence: str) -> bool:

@@ -19,7 +19,7 @@ from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readings
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
-from radreward.text.normal_statements import is_uninformative, negated_findings
+from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
     CHANGE_TEMPLATES,
@@ -29,6 +29,8 @@ from radreward.text.sentence_templates import (
     UNCERTAIN_TEMPLATES,
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
+from radreward.text.shared_details import place_readings, shared_details
+from radreward.text.unstated import alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
 """Longer texts are not parsed: they are several sentences without full stops, and their scopes would be guesses."""
@@ -137,13 +139,19 @@ def parse_sentence(text: str) -> ParsedSentence:
     lower = lower[skipped:]
     if negated := negated_findings(lower):
         return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)
+    if denied := denied_normality(lower):
+        return ParsedSentence((Fact(denied),), is_complete=True)
     mentions = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
     if not mentions:
         return ParsedSentence((), is_complete=is_uninformative(lower))
     # Names are masked: "left atrial enlargement" states no location, and "massive" no mass.
     masked = _FINDING.sub(lambda match: "#" * len(match[0]), lower)
+    mentions, masked = _without_unstated(mentions, masked)
+    if not mentions:
+        return ParsedSentence((), is_complete=True)
     scopes = _mention_scopes(mentions, masked)
     names = [(mention.start, mention.end) for mention in mentions]
+    shared = shared_details(masked)
     are_negated = negated_names(masked, names)
     # Uncertainty may reach several names, as in "may represent edema or pneumonia".
     are_hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
@@ -152,9 +160,21 @@ def parse_sentence(text: str) -> ParsedSentence:
         for mention, scope, is_negated, is_hedged in zip(mentions, scopes, are_negated, are_hedged, strict=True)
         for side in _parse_sides(mention, scope, masked, len(mentions), is_negated, is_hedged)
     ]
-    facts = tuple(fact for fact, _ in parsed)
+    facts = tuple(shared.complete(fact) for fact, _ in parsed)
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts))
+
+
+def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mention], str]:
+    """Return the mentions that state a finding, and the sentence without alternatives, which keeps its length."""
+    names = [(mention.start, mention.end) for mention in mentions]
+    if span := alternatives(masked, names, [mention.finding for mention in mentions]):
+        start, end = span
+        mentions = [mention for mention in mentions if not start <= mention.start < end]
+        masked = masked[:start] + " " * (end - start) + masked[end:]
+        names = [(mention.start, mention.end) for mention in mentions]
+    are_unstated = unstated_names(masked, names)
+    return [mention for mention, unstated in zip(mentions, are_unstated, strict=True) if not unstated], masked
 
 
 def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
@@ -179,18 +199,20 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 def _parse_sides(
     mention: Mention, scope: Span, masked: str, num_mentions: int, is_negated: bool, is_hedged: bool
 ) -> list[tuple[Fact, FactSpans]]:
-    """Return the fact of a mention, or one fact per side.
+    """Return the fact of a mention, or one fact per side or per place of a list.
 
-    By default, the second side has the severity of the first side.
+    By default, the other sides have the severity of the first one.
     """
-    readings = side_readings(masked[slice(*scope)])
+    own = masked[slice(*scope)]
+    readings = side_readings(own)
+    readings = place_readings(own) if len(readings) == 1 else readings
     if len(readings) == 1:
         return [_parse_mention(mention, scope, masked, num_mentions, is_negated, is_hedged)]
-    first, second = (
+    first, *others = (
         _parse_mention(mention, (0, len(reading)), reading, num_mentions, is_negated, is_hedged)[0]
         for reading in readings
     )
-    facts = dict.fromkeys((first, second._replace(severity=second.severity or first.severity)))
+    facts = dict.fromkeys((first, *(other._replace(severity=other.severity or first.severity) for other in others)))
     return [(fact, FactSpans((mention.start, mention.end), None, None)) for fact in facts]
 
 

@@ -1,0 +1,87 @@
+"""Details that the findings of a sentence share: a place at its start, and a degree, change or doubt at its end."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
+from radreward.text.facts import Change, Fact
+from radreward.text.findings import FINDINGS
+from radreward.text.lexicon import compile_phrases
+from radreward.text.locations import LOCATION_SUFFIXES, LOCATION_WORDS
+from radreward.text.severity import SEVERITY_OF_PHRASE
+
+_PLACE_AFTER = compile_phrases([phrase.lower() for phrases in LOCATION_SUFFIXES.values() for phrase in phrases])
+_SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
+_PLACE_END = re.compile(r",? there (?:is|are|may be)\b|,")
+_ALL = re.compile(r"[,;] (?:all|both|each)\b(?P<details>[^#,;]*)$")
+_DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
+_LIST_LINK = re.compile(r",? (?:and )?")
+
+
+class SharedDetails(NamedTuple):
+    """Details of every finding of a sentence; None if not stated."""
+
+    location: str | None = None
+    severity: str | None = None
+    change: Change | None = None
+    is_uncertain: bool = False
+
+    def complete(self, fact: Fact) -> Fact:
+        """Return a fact with the shared details that it can have and does not state itself."""
+        if self == _NOTHING_SHARED or not fact.positive:
+            return fact
+        finding = FINDINGS[fact.finding]
+        side = (self.location or "").split(" ")[0]
+        place = next((place for place in (self.location, side) if place in finding.locations), None)
+        return fact._replace(
+            polarity="uncertain" if self.is_uncertain else fact.polarity,
+            location=fact.location or place,
+            severity=fact.severity or (self.severity if finding.has_severity else None),
+            change=fact.change or (self.change if finding.can_change else None),
+        )
+
+
+_NOTHING_SHARED = SharedDetails()
+
+
+def shared_details(masked: str) -> SharedDetails:
+    """Return the details that all findings of a lowercase sentence share; their names are masked by #.
+
+    >>> shared_details("on the left, there is ##### and ####.").location
+    'left'
+    >>> shared_details("####, ##### and ######, all unchanged since the prior study.").change
+    'stable'
+    """
+    place = _PLACE_AFTER.match(masked)
+    is_lead = place is not None and _PLACE_END.match(masked, place.end()) is not None
+    location = LOCATION_WORDS[place[0]] if place is not None and is_lead else None
+    if not (shared := _ALL.search(masked)):
+        return SharedDetails(location)
+    details = shared["details"]
+    where, severity, change = (pattern.search(details) for pattern in (_PLACE_AFTER, _SEVERITY, CHANGE))
+    return SharedDetails(
+        location or (LOCATION_WORDS[where[0]] if where else None),
+        SEVERITY_OF_PHRASE[severity[0]] if severity else None,
+        CHANGE_OF_PHRASE[change[0]] if change else None,
+        bool(_DOUBT.search(details)),
+    )
+
+
+def place_readings(own: str) -> tuple[str, ...]:
+    """Return the words about a finding once per place of a list, or unchanged if they list no places.
+
+    >>> place_readings("#### in the right upper lobe, in the lingula and at the left base.")
+    ('#### in the right upper lobe.', '#### in the lingula.', '#### at the left base.')
+    >>> place_readings("#### in the right upper lobe.")
+    ('#### in the right upper lobe.',)
+    """
+    places = list(_PLACE_AFTER.finditer(own))
+    if len({LOCATION_WORDS[place[0]] for place in places}) < max(2, len(places)):
+        return (own,)
+    links = [own[first.end() : second.start()] for first, second in zip(places, places[1:], strict=False)]
+    if not all(link and _LIST_LINK.fullmatch(link) for link in links):
+        return (own,)
+    before, after = own[: places[0].start()], own[places[-1].end() :]
+    return tuple(f"{before}{place[0]}{after}" for place in places)

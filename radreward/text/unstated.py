@@ -1,0 +1,73 @@
+"""Names of findings that a sentence mentions without stating them: requests, limits of a study, alternatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from radreward.text.findings import can_mean_same
+from radreward.text.negation import CLAUSE_STOP
+
+_LIMITED = r"limit(?:s|ed|ing)? (?:for |in |the )*(?:evaluation|assessment|detection)"
+_CUE_BEFORE = re.compile(
+    r"\b(?:(?:to |please )?(?:evaluate|assess|check|look|evaluation|assessment|query) for|(?<!cannot )(?<!not )rule out"
+    rf"|question of|{_LIMITED} (?:of|for)|(?:not |in)sensitive (?:for|to))\b"
+)
+_CUE_AFTER = re.compile(
+    r"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected)|may be (?:missed|hidden)"
+    r"|(?:is|are) not (?:\w+ )?(?:assessed|evaluated))\b"
+)
+_CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
+_ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
+_CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
+
+
+def unstated_names(masked: str, names: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return one bool per name of a finding: True if it is only requested, or cannot be assessed.
+
+    Args:
+        masked: A lowercase sentence in which the names of findings are masked by #.
+        names: Start and end of each name.
+
+    >>> unstated_names("evaluate for ####.", [(13, 17)]), unstated_names("cannot rule out ####.", [(16, 20)])
+    ([True], [False])
+    >>> unstated_names("#### and ### cannot be assessed because of ######.", [(0, 4), (9, 12), (43, 49)])
+    [True, True, False]
+    """
+    before = [_scope_after(masked, cue.end()) for cue in _CUE_BEFORE.finditer(masked)]
+    after = [_scope_before(masked, cue.start()) for cue in _CUE_AFTER.finditer(masked)]
+    return [any(start <= name[0] and name[1] <= end for start, end in (*before, *after)) for name in names]
+
+
+def _scope_after(masked: str, start: int) -> tuple[int, int]:
+    stops = [stop.start() for pattern in (CLAUSE_STOP, _CAUSE) for stop in pattern.finditer(masked, start)]
+    return start, min(stops, default=len(masked))
+
+
+def _scope_before(masked: str, end: int) -> tuple[int, int]:
+    stops = [stop.end() for pattern in (CLAUSE_STOP, _CAUSE) for stop in pattern.finditer(masked, 0, end)]
+    return max(stops, default=0), end
+
+
+def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[str]) -> tuple[int, int] | None:
+    """Return the span of alternatives that explain a finding before them, as in "opacity, scar versus nodule", or None.
+
+    Alternatives belong to this finding, and are no findings of their own.
+
+    Args:
+        masked: A lowercase sentence in which the names of findings are masked by #.
+        names: Start and end of each name.
+        keys: Finding of each name.
+
+    >>> alternatives("####, ##### versus ######.", [(0, 4), (6, 11), (19, 25)], ["opacity", "scar", "nodule"])
+    (6, 25)
+    """
+    for match in _ALTERNATIVES.finditer(masked):
+        start, end = match.span("items")
+        inside = [key for (first, last), key in zip(names, keys, strict=True) if start <= first and last <= end]
+        earlier = [key for (_, last), key in zip(names, keys, strict=True) if last < start]
+        if not (inside and earlier and _CHOICE.search(match["items"])):
+            continue
+        if all(can_mean_same(earlier[-1], key) for key in inside):
+            return start, end
+    return None
