@@ -29,8 +29,10 @@ from radreward.synthesis.perturbations.language_errors import (
     replace_history,
 )
 from radreward.synthesis.perturbations.report_edits import add_details, make_vague, paraphrase, remeasure, restate_sides
-from radreward.synthesis.report_styles import ReportStyle, StyleSampler
+from radreward.synthesis.report_prose import add_prose
+from radreward.synthesis.report_styles import PROSE_SHARE, FrequentChoiceRandom, ReportStyle, StyleSampler
 from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.report_parser import is_fully_parsed
 from radreward.types import Candidate
 
 SHORT_REPORT_SENTENCES = 4
@@ -99,7 +101,14 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
         report = add_details(report, rng) or report
     if rng.random() < _VAGUE_SHARE:
         report = make_vague(report, rng) or report
-    return CandidateDraft(paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0))), "edited")
+    report = paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0)))
+    return CandidateDraft(with_prose(report, rng), "edited")
+
+
+def with_prose(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
+    """Return a completely parsed report of several sentences, perhaps with prose of report generators."""
+    is_allowed = len(report.sentences) > 1 and not isinstance(rng, FrequentChoiceRandom)
+    return add_prose(report, rng) if is_allowed and rng.random() < PROSE_SHARE and is_fully_parsed(report) else report
 
 
 def rewrite_candidate(

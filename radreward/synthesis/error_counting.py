@@ -69,9 +69,9 @@ def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[s
     """Count errors by the tags of `RadCliQSignificanceCriteria`.
 
     Facts are matched by `match_facts`. An unmatched fact is a false prediction or an omission. A matched fact can have
-    a wrong location (also a tube in place instead of out of place), a wrong severity or size, a comparison that the reference does not make, or no change although the
-    reference states one; a detail that two facts share is counted once. A location, severity, size or negation that
-    only one report states is no error.
+    a wrong location (also a tube out of place instead of in place, or the reverse), a wrong severity or size, a
+    comparison that the reference does not make, or no change although the reference states one; a detail that two
+    facts share is counted once. A location, severity, size or negation that only one report states is no error.
 
     An error is significant if the finding is urgent or actionable (`significance_level`). An error of a detail must
     also change care: another side, a zone that does not touch, a severity of another level of significance, mild

@@ -25,8 +25,8 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
 
     Several facts of one report about the same finding, more or less specific, are merged. Then a bilateral finding is
     matched with its two sides, and the other facts one to one: the same finding before a more general or more specific
-    one, and this before a vague name (`can_mean_same`), the most similar first. Facts with different names match only at
-    places that touch. An unmatched fact is left out if it repeats a matched one of its report.
+    one, and this before a vague name (`can_mean_same`), the most similar first. Facts with different names match only
+    at places that touch. An unmatched fact is left out if it repeats a matched one of its report.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))

@@ -41,6 +41,9 @@ COMMON_FINDINGS = frozenset(
 _BOTH_SIDES_SHARE = 0.2
 """Share of the findings with sides that a full-size report states once per side."""
 
+_MORE_PLACES_SHARE = 0.2
+"""Share of the other findings of the lung that a full-size report states at several places."""
+
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
 SIZES: dict[str, tuple[float, ...]] = {
@@ -136,6 +139,8 @@ def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
     for key in rng.sample(keys, k=count):
         if "left" in FINDINGS[key].locations and rng.random() < _BOTH_SIDES_SHARE:
             facts += _sample_both_sides(key, rng)
+        elif FINDINGS[key].location_group == "lung" and rng.random() < _MORE_PLACES_SHARE:
+            facts += _sample_places(key, rng)
         else:
             facts.append(sample_fact(key, rng))
     return tuple(facts[:count])
@@ -173,6 +178,13 @@ def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
         severities[1] = severities[rng.random() < 0.5]
     sides = rng.sample(("left", "right"), k=2)
     return [Fact(key, "present", side + zone, severity) for side, severity in zip(sides, severities, strict=True)]
+
+
+def _sample_places(key: str, rng: Random) -> list[Fact]:
+    """Return a finding at two or three places of the lungs that do not contain each other, with the same details."""
+    fact = sample_plain_fact(key, rng)._replace(size=None)
+    zones = [place for place in FINDINGS[key].locations if " " in place and not place.startswith("bilateral")]
+    return [fact._replace(location=place) for place in rng.sample(zones, k=rng.randint(2, 3))]
 
 
 def _sample_resolved(rng: Random, present: list[str]) -> list[Fact]:

@@ -12,7 +12,7 @@ from radreward.synthesis.candidate_writer import (
     WrittenCandidate,
     judge_candidates,
 )
-from radreward.synthesis.candidates import CandidateDraft, add_errors, restate_details
+from radreward.synthesis.candidates import CandidateDraft, add_errors, restate_details, with_prose
 from radreward.synthesis.perturbations.fact_edits import (
     mirrored_location,
     more_general_facts,
@@ -86,4 +86,7 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
     while len(reports) < count:
         reports.append(add_errors(rng.choice(reports), 1, rng))
     share = rng.choice((0.0, 0.3, 1.0))
-    return [CandidateDraft(paraphrase(report, rng, share), "graded") for report in rng.sample(reports, k=count)]
+    return [
+        CandidateDraft(with_prose(paraphrase(report, rng, share), rng), "graded")
+        for report in rng.sample(reports, k=count)
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from radreward.synthesis.composed_sentences import composed_sentence, take_composed
 from radreward.synthesis.elaborate_wording import (
     TECHNIQUE_REMARKS,
     by_organ,
@@ -24,7 +25,8 @@ from radreward.synthesis.noun_phrases import (
     joint_phrase,
     noun_phrase,
 )
-from radreward.synthesis.report_styles import ReportStyle, apply_style, sample_style
+from radreward.synthesis.report_prose import add_prose
+from radreward.synthesis.report_styles import FrequentChoiceRandom, ReportStyle, apply_style, sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.findings import FINDINGS, URGENCIES, ancestors, is_related
 from radreward.text.sentence_templates import (
@@ -48,6 +50,8 @@ _ELABORATE_SHARE = 0.6
 """Share of the sentences with longer wording in elaborate styles."""
 _COMPOSED_SHARE = 0.5
 """Share of the normal statements that are composed of a subject and a state."""
+_RECOMPOSED_SHARE = 0.25
+"""Share of the reworded sentences that become composed ones, if their facts share a detail."""
 _WRITTEN_NEGATION_SHARE = 0.3
 """Share of the negations with longer wording in other styles."""
 _UNCHANGED_SHARE = 0.2
@@ -138,6 +142,9 @@ def restate_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[
     all_negated = all(map(is_plain_negation, facts))
     if all_negated and keys in NORMAL_STATEMENTS and rng.random() < 0.8:
         return [normal_sentence(keys, rng, section)]
+    can_recompose = not isinstance(rng, FrequentChoiceRandom) and rng.random() < _RECOMPOSED_SHARE
+    if can_recompose and (sentence := composed_sentence(facts, rng, section)):
+        return [sentence]
     if len(facts) > 1 and (all_negated or all(map(_is_joinable, facts))):
         return [joint_sentence(facts, rng, section)]
     return [fact_sentence(fact, rng, section) for fact in facts]
@@ -147,6 +154,15 @@ def render_facts(
     facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle = _DEFAULT_STYLE
 ) -> list[Sentence]:
     """Return sentences for facts, some of which share a sentence."""
+    remaining = list(facts)
+    composed = take_composed(remaining, rng, section, style.compose_probability) if style.compose_probability else []
+    sentences = composed + _separate_sentences(remaining, rng, section, style)
+    rng.shuffle(sentences)
+    return sentences
+
+
+def _separate_sentences(facts: Sequence[Fact], rng: Random, section: Section, style: ReportStyle) -> list[Sentence]:
+    """Return sentences for facts one by one, or in lists."""
     can_join = _is_joinable if style.num_findings else is_certain
     joins = {key: rng.random() < style.joint_probability for key in dict.fromkeys(fact.finding for fact in facts)}
     joint = [fact for fact in facts if can_join(fact) and joins[fact.finding]]
@@ -162,7 +178,6 @@ def render_facts(
         size = min(len(joint), rng.choice((2, 3, 3, 4) if style.num_findings else (1, 2, 2, 3)))
         chunk, joint = joint[:size], joint[size:]
         sentences.append(joint_sentence(chunk, rng, section) if size > 1 else fact_sentence(chunk[0], rng, section))
-    rng.shuffle(sentences)
     return sentences
 
 
@@ -237,7 +252,8 @@ def render_report(facts: Sequence[Fact], rng: Random, style: ReportStyle | None 
         sentences += _render_findings(stated, rng, style)
     if style.layout != "findings":
         sentences += _render_impression(stated, rng, style)
-    return apply_style(AnnotatedReport(tuple(sentences), style.has_headings), style)
+    report = AnnotatedReport(tuple(sentences), style.has_headings)
+    return apply_style(add_prose(report, rng) if style.has_prose else report, style)
 
 
 def _render_findings(stated: list[Fact], rng: Random, style: ReportStyle) -> list[Sentence]:

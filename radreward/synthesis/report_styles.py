@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 _ReportLayout = Literal["impression", "findings", "both"]
 Granularity = Literal["statement", "plain", "report"]
+PROSE_SHARE = 0.35
+"""Share of the references, and of the candidates, with prose of report generators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class ReportStyle:
     """Probability that a finding shares a sentence with others."""
     is_elaborate: bool = False
     """Longer sentences, organ by organ, with uncertain findings and remarks on technique, as of report generators."""
+    compose_probability: float = 0.0
+    """Probability that findings which share a detail are written in one sentence, see `composed_sentences`."""
+    has_prose: bool = False
+    """Sentences on technique, quality, limits and advice, see `report_prose`."""
 
 
 StyleSampler = Callable[[Random], ReportStyle]
@@ -63,7 +69,15 @@ def brief_style(rng: Random) -> ReportStyle:
     """Return a style of reports with few sentences."""
     layout: _ReportLayout = rng.choice(("impression", "findings"))
     lowercase = rng.random() < 0.12
-    return ReportStyle(layout, lowercase=lowercase, filler_probability=0.05, max_findings=3, negative_probability=0.1)
+    return ReportStyle(
+        layout,
+        lowercase=lowercase,
+        filler_probability=0.05,
+        max_findings=3,
+        negative_probability=0.1,
+        compose_probability=0.3,
+        has_prose=rng.random() < PROSE_SHARE,
+    )
 
 
 def full_style(rng: Random) -> ReportStyle:
@@ -82,6 +96,8 @@ def sample_style(rng: Random) -> ReportStyle:
         lowercase=lowercase,
         has_history=layout == "both" and rng.random() < 0.4,
         filler_probability=_filler_probability(rng),
+        compose_probability=0.3,
+        has_prose=rng.random() < PROSE_SHARE,
     )
 
 
@@ -97,6 +113,8 @@ def large_style(rng: Random) -> ReportStyle:
         negative_probability=rng.choice((0.1, 0.25, 0.4)),
         num_findings=rng.randint(5, 8),
         joint_probability=rng.choice((0.2, 0.5, 0.8)),
+        compose_probability=0.5,
+        has_prose=rng.random() < PROSE_SHARE,
     )
 
 
@@ -112,6 +130,8 @@ def elaborate_style(rng: Random) -> ReportStyle:
         num_findings=rng.randrange(8),
         joint_probability=0.4,
         is_elaborate=True,
+        compose_probability=0.5,
+        has_prose=rng.random() < PROSE_SHARE,
     )
 
 

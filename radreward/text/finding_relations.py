@@ -1,4 +1,4 @@
-"""Relations between findings beyond a finding and its more general one: signs, vague names, names with the same care."""
+"""Relations between findings in addition to the more general one: signs, vague names, names with the same care."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import re
 from importlib import resources
 
 
-def read_sections(name: str) -> dict[str, tuple[str, ...]]:
-    """Return the lines of each section of a file in `radreward/text`. A colon in a title starts a comment.
+def read_sections(name: str, package: str = "radreward.text") -> dict[str, tuple[str, ...]]:
+    """Return the lines of each section of a file in a package. A colon in a title starts a comment.
 
     >>> read_sections("significance.txt")["age"]
     ('aorticcalc tortuous degenerative osteopenia kyphosis shoulder',)
     """
-    text = resources.files("radreward.text").joinpath(name).read_text(encoding="utf-8")
+    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
     sections: dict[str, tuple[str, ...]] = {}
     for block in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
         title, *lines = block.splitlines()

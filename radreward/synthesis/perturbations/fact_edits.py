@@ -108,7 +108,7 @@ def more_general_facts(fact: Fact) -> Iterator[Fact]:
 
 @cache
 def _less_certain_names(key: str) -> tuple[str, ...]:
-    """Return the signs and the vague names of a finding that are not more general findings, in the order of the table."""
+    """Return the signs and the vague names of a finding, without its more general findings."""
     kinds = set(ancestors(key))
     names = [*SHOWN_BY_SIGN.items(), *MEANT_BY_VAGUE_NAME.items()]
     return tuple(dict.fromkeys(name for name, meanings in names if meanings & kinds and name not in kinds))
