@@ -14,12 +14,14 @@ SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "er2score" / "tra
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the globals of the script, with its first run only, in an empty folder."""
+    """Return the globals of the script, with its first stage only, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--trial"])
     names = runpy.run_path(str(SCRIPT))
     main = names["main"].__globals__
-    monkeypatch.setitem(main, "STAGES", names["STAGES"][:1])
+    schedule = names["read_schedule"](names["SCHEDULE"])
+    first_stage = schedule._replace(stages=schedule.stages[:1])
+    monkeypatch.setitem(main, "read_schedule", lambda path: first_stage)
     return dict(main, main=names["main"], globals=main)
 
 
@@ -61,9 +63,15 @@ def test_interrupted_training_goes_on(
     assert "statements is done" in printed
 
 
-def test_runs_have_data_of_their_own_seeds_and_names(script: dict[str, Any]) -> None:
-    stages = runpy.run_path(str(SCRIPT))["STAGES"]
-    assert len({stage.name for stage in stages}) == len(stages)
-    data = [entry for stage in stages for entry in stage.data]
-    assert len({entry.seed for entry in data}) == len(set(data))  # files are named by their seed
-    assert script["VALIDATION"].seed not in {entry.seed for entry in data}
+def test_schedule_has_shorter_forms_of_every_stage_and_rejects_unknown_fields(tmp_path: Path) -> None:
+    names = runpy.run_path(str(SCRIPT))
+    schedule = names["read_schedule"](names["SCHEDULE"])
+    assert {name for stage in schedule.stages for name in stage.data} == schedule.data.keys()
+    for entry in (*schedule.stages, *schedule.data.values(), schedule.validation):
+        assert 2 >= entry.count("trial") < entry.count("short") < entry.count("full")
+    seeds = [entry.seed for entry in (schedule.validation, *schedule.data.values())]
+    assert len(set(seeds)) == len(seeds)
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(names["SCHEDULE"].read_text(encoding="utf-8").replace("short_steps: 400", "short: 400", 1))
+    with pytest.raises(TypeError, match="short"):
+        names["read_schedule"](wrong)

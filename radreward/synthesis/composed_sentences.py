@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 from radreward.synthesis.elaborate_wording import NORMAL_SUBJECTS
-from radreward.synthesis.noun_phrases import capitalize_first, join_words, noun_phrase
+from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, join_words, noun_phrase
 from radreward.text.facts import Fact, Section, Sentence
 from radreward.text.finding_relations import SHOWN_BY_SIGN
 from radreward.text.findings import FINDINGS, can_mean_same
@@ -28,8 +28,10 @@ _OPEN_LIST = ("There may be {list}.", "Possible {list}.", "Findings may represen
 _ALTERNATIVE_LIST = ("{A}, {x} versus {y}.", "{A}, either {x} or {y}.", "There is {a}: {x} versus {y}.")
 _SIGN_LIST = ("{A} with {s}.", "{A}, shown by {s}.", "There is {a}, with {s}.", "{A} is seen with associated {s}.")
 _DENIED_SUBJECTS = {
-    keys[0]: subjects for keys, subjects in NORMAL_SUBJECTS.items() if keys in {("cardiomegaly",), ("fracture",)}
-} | {keys[0]: subjects for keys, subjects in NORMAL_SUBJECTS.items() if keys[0] in ("opacity", "edema", "adenopathy")}
+    keys[0]: NORMAL_SUBJECTS[keys]
+    for keys in (("opacity", "consolidation"), ("cardiomegaly",), ("edema", "congestion"), ("fracture",))
+}
+"""Subjects that are called not normal, by the finding that this states."""
 
 
 def shared_detail_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence | None:
@@ -106,9 +108,11 @@ def list_of_places(facts: Sequence[Fact], rng: Random, section: Section = "findi
     >>> " and " in list_of_places(opacities, Random(0)).text
     True
     """
-    first = facts[0]
     places = {fact.location for fact in facts}
-    if len(facts) < 2 or len(places) < len(facts) or None in places or first.polarity != "present" or first.size:
+    if len(facts) < 2 or len(places) < len(facts) or None in places:
+        return None
+    first = facts[0]
+    if first.polarity != "present" or first.size:
         return None
     if any(fact._replace(location=first.location) != first or _is_unsuitable(fact) for fact in facts):
         return None
@@ -174,11 +178,14 @@ def two_sentences(fact: Fact, rng: Random, section: Section = "findings") -> Sen
     """
     if fact.polarity != "present" or FINDINGS[fact.finding].is_device:
         return None
-    name = FINDINGS[fact.finding].plain_names[rng.random() < 0.3]
+    name = FINDINGS[fact.finding].names[rng.random() < 0.3]
+    named = NounPhrase(name.removeprefix("*"), takes_article=not name.startswith("*"))
+    start, verb, measure = ("These", "are", "measure") if named.is_plural else ("This", "is", "measures")
     if fact.size and not fact.change:
-        first, second = fact._replace(size=None), f"This {name} measures {fact.size:g} mm."
+        first, second = fact._replace(size=None), f"{start} {named.text} {measure} {fact.size:g} mm."
     elif fact.change in _SHARED_CHANGES and not fact.size:
-        first, second = fact._replace(change=None), f"This {name} is {rng.choice(_SHARED_CHANGES[fact.change])}."
+        first, change = fact._replace(change=None), rng.choice(_SHARED_CHANGES[fact.change])
+        second = f"{start} {named.text} {verb} {change}."
     else:
         return None
     phrase = noun_phrase(first, rng).with_article
@@ -208,7 +215,7 @@ _SINGLE_WRITERS: tuple[Callable[[Fact, Random, Section], Sentence | None], ...] 
 
 def composed_sentence(facts: Sequence[Fact], rng: Random, section: Section = "findings") -> Sentence | None:
     """Return a composed sentence with exactly these facts, or None if no writer can state them."""
-    if len(facts) > 1:
+    if len(facts) != 1:
         return list_of_places(facts, rng, section) or shared_detail_sentence(facts, rng, section)
     options = [writer(facts[0], rng, section) for writer in _SINGLE_WRITERS]
     sentences = [option for option in options if option]

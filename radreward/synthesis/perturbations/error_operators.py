@@ -11,6 +11,7 @@ from functools import cache
 from random import Random
 
 from radreward.synthesis.error_counting import REPORTABLE_CHANGES
+from radreward.synthesis.fact_matching import is_included
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_change, with_other_severity
 from radreward.synthesis.perturbations.report_edits import (
@@ -56,9 +57,16 @@ def _related_findings(key: str) -> frozenset[str]:
 
 
 def _omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
-    """Omit a finding."""
+    """Omit a finding, with its signs and interpretations."""
     fact = _choose_fact(report, rng, lambda fact: can_replace_fact(report, fact, None))
-    return replace_fact(report, fact, None, rng) if fact else None
+    if fact is None:
+        return None
+    same = [other for other in report.facts if other.positive and other.finding != fact.finding]
+    same = [other for other in same if is_included(other, fact) or is_included(fact, other)]
+    edited: AnnotatedReport | None = report
+    for stated in (fact, *same):
+        edited = replace_fact(edited, stated, None, rng) if edited else None
+    return edited
 
 
 def _change_location(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:

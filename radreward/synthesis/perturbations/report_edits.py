@@ -17,7 +17,7 @@ from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, refers_back
 from radreward.text.severity import SEVERITY_WORDS
 
@@ -160,7 +160,9 @@ def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     options = [
         (fact, vague)
         for fact in report.facts
-        if fact.polarity == "present" and names.count(fact.finding) == 1  # not one of two sides
+        if fact.polarity == "present"
+        and sum(is_related(name, fact.finding) for name in names) == 1  # no second side, no sign
+        and fact.finding not in MALPOSITIONED.values()  # the name of the tube alone is an error
         for vague in (*more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
         if vague != fact and not any(is_related(vague.finding, name) for name in names if name != fact.finding)
     ]
