@@ -21,7 +21,12 @@ from radreward.text.findings import FINDINGS, remove_related
 from radreward.text.report_parser import parse_report
 
 KEYS = [key for key, finding in FINDINGS.items() if not finding.is_device]
-SHARED = {"location": "left", "severity": "mild", "change": "worse", "polarity": "uncertain"}
+SHARED = {
+    "location": Fact("scar", location="left"),
+    "severity": Fact("scar", severity="mild"),
+    "change": Fact("scar", change="worse"),
+    "polarity": Fact("scar", "uncertain"),
+}
 
 
 def assert_read_back(sentence: Sentence) -> None:
@@ -33,15 +38,16 @@ def assert_read_back(sentence: Sentence) -> None:
 
 
 def _facts_that_share(detail: str, rng: Random) -> list[Fact]:
-    """Return one to five unrelated facts with a detail in common and no other one."""
-    has_detail = {
-        "location": lambda key: "left" in FINDINGS[key].locations,
-        "severity": lambda key: FINDINGS[key].has_severity,
-        "change": lambda key: FINDINGS[key].can_change,
-        "polarity": lambda key: True,
+    """Return two to five unrelated facts with a detail in common and no other one, or fewer."""
+    findings = [FINDINGS[key] for key in KEYS]
+    allowed = {
+        "location": [finding.key for finding in findings if "left" in finding.locations],
+        "severity": [finding.key for finding in findings if finding.has_severity],
+        "change": [finding.key for finding in findings if finding.can_change],
+        "polarity": KEYS,
     }[detail]
-    keys = remove_related(rng.sample([key for key in KEYS if has_detail(key)], k=rng.randint(2, 5)))
-    return [Fact(key)._replace(**{detail: SHARED[detail]}) for key in keys]
+    keys = remove_related(rng.sample(allowed, k=rng.randint(2, 5)))
+    return [SHARED[detail]._replace(finding=key) for key in keys]
 
 
 @pytest.mark.parametrize("detail", SHARED)
