@@ -140,20 +140,20 @@ class ScorerConformance(ABC):
     def test_identical_reports_score_highest(self) -> None:
         """No candidate scores better than the reference itself, and the bad candidate scores worse than it."""
         scorer = self._fitted()
-        best = self._oriented(scorer, scorer.score(self.references, self.references))
+        best = scorer.higher_is_better_output(scorer.score(self.references, self.references))
         require(bool(best.isfinite().all()), "identical reports must have a score")
         for candidates in (self.candidates, self.candidates[::-1]):
-            totals = self._oriented(scorer, scorer.score(self.references, candidates))
+            totals = scorer.higher_is_better_output(scorer.score(self.references, candidates))
             better = (totals > best + self.tolerance * (1 + best.abs())).any()
             require(not bool(better), "identical reports must score highest: is `higher_is_better` correct?")
-        worst = self._oriented(scorer, scorer.score(self.references[-1:], self.candidates[-1:]))
+        worst = scorer.higher_is_better_output(scorer.score(self.references[-1:], self.candidates[-1:]))
         require(bool((worst < best[-1:]).all()), "a bad candidate must score worse than the reference itself")
 
     def test_better_candidates_score_better(self) -> None:
         """The good candidate scores better for its reference than the bad one."""
         scorer = self._fitted()
         scores = scorer.score([self.references[0]] * 2, [self.candidates[0], self.candidates[-1]])
-        good, bad = self._oriented(scorer, scores).tolist()
+        good, bad = scorer.higher_is_better_output(scores).tolist()
         require(
             good > bad,
             f"the good candidate has {good:.3f} and the bad one {bad:.3f}, oriented so that higher is better",
@@ -265,9 +265,6 @@ class ScorerConformance(ABC):
 
     def _fitted(self) -> Scorer:
         return self.scorer().fit_references(self.references)
-
-    def _oriented(self, scorer: Scorer, scores: Scores) -> Tensor:
-        return scores.total if scorer.higher_is_better else -scores.total
 
     def _quality(self, scorer: Scorer, references: Sequence[str], candidates: Sequence[str]) -> Tensor:
         quality = scorer.score(references, candidates).quality
