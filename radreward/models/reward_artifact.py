@@ -29,7 +29,7 @@ from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 logger = logging.getLogger(__name__)
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
-FORMAT = 3
+FORMAT = 4
 """Version of a saved model: its settings, and the text that it reads."""
 _READOUT_FIELDS = ("architecture", "pooling", "head_hidden_size", "predicts_findings")
 """Settings of what follows the encoder, see `RewardModel.settings`."""
