@@ -110,8 +110,8 @@ class Scorer(ABC):
         returns_explanations: True if `Scores.evidence` is written to output files.
         total_range: Lowest and highest possible total; None if unbounded.
         has_quality: True if the scorer computes `Scores.quality`.
-        uses_context: True if age and indication change the weights of findings in the quality, see `PatientContext`;
-            other scorers ignore them. They never change a total.
+        uses_context: True if age and indication change the weights of findings, see `PatientContext`; other scorers
+            ignore them. They change the quality, and of the shipped scorers the total of `crimson` only.
         requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
             other pairs get a status and no score.
         normalizes_text: True if `normalize_report` is applied to both texts first, so that white space, Unicode forms

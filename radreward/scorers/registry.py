@@ -191,6 +191,17 @@ SCORERS = {
         spec=ScorerSpec("chexpert_f1.json", "radreward.scorers.chexpert_labels.CheXpertLabelF1"),
         facts=_RULES,
     ),
+    "crimson": NamedScorer(
+        title="CRIMSON (rules)",
+        summary="CRIMSON's score of findings read by rules, weighted by significance, age and indication.",
+        spec=ScorerSpec("crimson.json", "radreward.scorers.crimson.Crimson"),
+        facts=ScorerFacts(
+            needs="nothing",
+            mean="yes; below 0, false findings outweigh what is right",
+            good="TYPICAL",
+            licence="code Apache-2.0",
+        ),
+    ),
     "bertscore": NamedScorer(
         title="BERTScore (MiniLM)",
         summary="BERTScore F1 with any encoder.",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from radreward.scorers.crimson import JudgedFinding
 from radreward.scorers.explanation import Explanation
 from radreward.systems.er2score.statements import StatementEvidence, contradicts
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
@@ -65,6 +66,8 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
             return list(_from_sentences(evidence, texts))
         case (EntityMatch(), *_):
             return list(_from_entities(evidence))
+        case (JudgedFinding(), *_):
+            return list(_from_judged_findings(evidence))
     return []
 
 
@@ -149,6 +152,21 @@ def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> 
             kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
             kind = kind if label in other else _UNMATCHED[side]
             yield MarkedFinding(side, kind, f"{_title(label)}: {value}", counterpart=other.get(label, ""))
+
+
+def _from_judged_findings(findings: Iterable[JudgedFinding]) -> Iterator[MarkedFinding]:
+    """Yield a finding per report that states it; a match differs if a detail does, whether it changes care or not."""
+    for entry in findings:
+        texts = {Side.REFERENCE: entry.reference, Side.CANDIDATE: entry.candidate}
+        if entry.result != "matched":
+            side = Side.REFERENCE if entry.result == "missed" else Side.CANDIDATE
+            yield MarkedFinding(side, _UNMATCHED[side], texts[side], counterpart=texts[side.other])
+            continue
+        for side, text in texts.items():
+            kind: FindingKind = "differs" if entry.wrong_details else "matched"
+            yield MarkedFinding(
+                side, kind, text, counterpart=texts[side.other], criterion=", ".join(entry.wrong_details)
+            )
 
 
 def _from_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from radreward.criteria import CrimsonCriteria
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
-from radreward.synthesis.fact_matching import FactMatch, match_facts
-from radreward.text.facts import Change, Fact
-from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
-from radreward.text.locations import are_neighbors, contains_location
-from radreward.text.measurements import is_same_size
-from radreward.text.severity import SEVERITY_LEVELS
+from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, Difference, find_differences
+from radreward.text.fact_matching import match_facts
+from radreward.text.facts import Fact
 from radreward.text.significance import is_actionable, significance_level, significance_weight
 from radreward.types import FindingWeights
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
 _CRIMSON_TAGS = CrimsonCriteria().tags
-REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
-"""Changes whose omission is an error; a candidate may omit that a finding is stable."""
-_DETAIL_WEIGHT = 0.5
-"""Weight of a wrong detail that changes care."""
+_TAG_OF_DETAIL: dict[Detail, str] = {
+    "location": WRONG_LOCATION,
+    "severity": WRONG_SEVERITY,
+    "size": WRONG_SEVERITY,
+}
+"""Tag of a wrong detail; a wrong change has one of two tags, and other details none."""
 
 
 class FactError(NamedTuple):
@@ -53,16 +52,6 @@ class FactComparison(NamedTuple):
     """Findings of the candidate that the reference lacks or calls resolved."""
     wrong_details: tuple[tuple[Fact, float], ...]
     """Findings of the candidate with wrong details that change care, and the weight of these details."""
-
-
-class _Difference(NamedTuple):
-    """A detail in which two facts about one finding differ."""
-
-    detail: str
-    """"name" for a vaguer or a more specific name."""
-    changes_care: bool
-    error: FactError | None
-    """None for a detail that RadCliQ does not count."""
 
 
 def count_errors(reference: Iterable[Fact], candidate: Iterable[Fact]) -> dict[str, int]:
@@ -126,13 +115,13 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
             (missed if is_missed else false).extend(match.reference if is_missed else match.candidate)
             continue
         weight, stated_weight = (sum(map(significance_weight, facts)) for facts in match)
-        differences = _differences(match)
-        errors += [entry.error for entry in differences if entry.error]
+        differences = find_differences(match)
+        errors += filter(None, map(_detail_error, differences))
         matched += [fact for fact in match.reference if fact.positive]
-        details = _DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
+        details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)
         match_weights.append((weight, details))
         named = 0.5 * weight if any(entry.detail == "name" and entry.changes_care for entry in differences) else weight
-        details -= _DETAIL_WEIGHT * (named < weight)
+        details -= DETAIL_WEIGHT * (named < weight)
         credit += named * named / (named + details) if named else 0.0
         if capped := min(weight - named + details, max(weight, stated_weight)):
             wrong_details.append((match.candidate[0], capped))
@@ -163,7 +152,7 @@ def count_crimson_errors(comparison: FactComparison) -> dict[str, int]:
             level = significance_level(fact)
             if level != "benign":
                 counts[f"{level.replace(' ', '_')}_{kind}_finding"] += 1
-    counts["wrong_detail"] = round(sum(details for _, details in comparison.match_weights) / _DETAIL_WEIGHT)
+    counts["wrong_detail"] = round(sum(details for _, details in comparison.match_weights) / DETAIL_WEIGHT)
     return counts
 
 
@@ -182,43 +171,13 @@ def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
     return FactError(FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, is_actionable(stated), expected, stated)
 
 
-def _differences(match: FactMatch) -> list[_Difference]:
-    """Return the details that differ, each once even if two facts share it."""
-    differences: dict[str, _Difference] = {}
-    for expected in match.reference:
-        for stated in match.candidate:
-            is_side = len(match.reference) + len(match.candidate) > 2
-            for detail, tag, changes_care in _pair_differences(expected, stated):
-                if is_side and detail == "location":
-                    continue
-                is_significant = changes_care and (is_actionable(expected) or is_actionable(stated))
-                error = FactError(tag, is_significant, expected, stated) if tag else None
-                if detail not in differences or changes_care > differences[detail].changes_care:
-                    differences[detail] = _Difference(detail, changes_care, error)
-    return list(differences.values())
-
-
-def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[str, str | None, bool]]:
-    """Yield each detail that differs, its tag (None if RadCliQ does not count it), and True if it changes care."""
-    level = significance_level(expected)
-    if (expected.finding in MALPOSITIONED.values()) != (stated.finding in MALPOSITIONED.values()):
-        yield "location", WRONG_LOCATION, True
-    elif expected.finding != stated.finding:
-        specific = max(expected, stated, key=lambda fact: len(ancestors(fact.finding)))
-        yield "name", None, specific.polarity == "present" and not means_same_care(expected.finding, stated.finding)
-    if expected.polarity != stated.polarity:
-        yield "certainty", None, level == "urgent"
-    locations = (expected.location or "", stated.location or "")
-    if all(locations) and not contains_location(*locations):
-        moves_level = significance_level(expected._replace(location=stated.location)) != level
-        yield "location", WRONG_LOCATION, moves_level or not are_neighbors(*locations)
-    if expected.severity and stated.severity and expected.severity != stated.severity:
-        is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1
-        moves_level = significance_level(expected._replace(severity=stated.severity)) != level
-        yield "severity", WRONG_SEVERITY, is_far or moves_level
-    if expected.size and stated.size and not is_same_size(expected.size, stated.size):
-        yield "severity", WRONG_SEVERITY, True
-    if stated.change and expected.change != stated.change:
-        yield "change", FALSE_COMPARISON, bool(REPORTABLE_CHANGES & {expected.change, stated.change})
-    elif expected.change in REPORTABLE_CHANGES and expected.change != stated.change:
-        yield "change", OMITTED_COMPARISON, True
+def _detail_error(difference: Difference) -> FactError | None:
+    """Return the error of a wrong detail, or None if RadCliQ does not count the detail."""
+    detail, changes_care, expected, stated = difference
+    if detail == "change":
+        tag = FALSE_COMPARISON if stated.change else OMITTED_COMPARISON
+    elif detail in _TAG_OF_DETAIL:
+        tag = _TAG_OF_DETAIL[detail]
+    else:
+        return None
+    return FactError(tag, changes_care and (is_actionable(expected) or is_actionable(stated)), expected, stated)

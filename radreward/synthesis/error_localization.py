@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.synthesis.error_counting import OMISSION, OMITTED_COMPARISON, FactComparison
-from radreward.synthesis.fact_matching import is_included
+from radreward.text.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.significance import significance_weight
 from radreward.types import LocatedError, Side

@@ -1,4 +1,4 @@
-"""Age and indication move qualities, never totals, and are never required."""
+"""Age and indication move qualities and the total of `crimson`, no other total, and are never required."""
 
 import json
 import logging

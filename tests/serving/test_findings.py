@@ -17,7 +17,7 @@ REFERENCE, CANDIDATE = (
 )
 
 
-@pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "entity-f1", "chexpert-f1"])
+@pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "entity-f1", "chexpert-f1", "crimson"])
 def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
     scores = load(name).score([REFERENCE], [CANDIDATE])
     assert scores.evidence
@@ -37,6 +37,18 @@ def test_repeated_sentences_have_positions_of_their_own() -> None:
     findings = read_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
     assert [finding.start for finding in findings if finding.text == "No edema."] == [22, 32] * 2
     assert {finding.kind for finding in findings} == {"matched"}
+
+
+def test_crimson_shows_both_reports_of_a_match_and_its_wrong_details() -> None:
+    scores = load("crimson").score(["Small left effusion. Scarring."], ["Large left effusion. Scarring."])
+    assert scores.evidence
+    small, large = "mild left pleural effusion", "severe left pleural effusion"
+    assert read_findings(scores.evidence[0], {}) == [
+        MarkedFinding(Side.REFERENCE, "differs", small, counterpart=large, criterion="severity"),
+        MarkedFinding(Side.CANDIDATE, "differs", large, counterpart=small, criterion="severity"),
+        MarkedFinding(Side.REFERENCE, "matched", "scarring", counterpart="scarring"),
+        MarkedFinding(Side.CANDIDATE, "matched", "scarring", counterpart="scarring"),
+    ]
 
 
 def test_explanation_lists_matches_and_errors() -> None:

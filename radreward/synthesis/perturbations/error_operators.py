@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 
-from radreward.synthesis.error_counting import REPORTABLE_CHANGES
-from radreward.synthesis.fact_matching import is_included
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.perturbations.fact_edits import mirrored_location, with_other_change, with_other_severity
 from radreward.synthesis.perturbations.report_edits import (
@@ -21,6 +19,8 @@ from radreward.synthesis.perturbations.report_edits import (
     replace_fact,
 )
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned
+from radreward.text.fact_differences import REPORTABLE_CHANGES
+from radreward.text.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_related
 from radreward.text.locations import contains_location

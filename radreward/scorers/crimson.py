@@ -1,0 +1,175 @@
+"""CRIMSON's score of two reports, from findings that are read by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import torch
+
+from radreward.criteria import CrimsonCriteria, crimson_score
+from radreward.io.artifacts import fingerprint
+from radreward.scorers.base import STATUS_OK
+from radreward.scorers.stateless import StatelessScorer
+from radreward.text import fact_matching
+from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
+from radreward.text.fact_matching import FactMatch, match_facts
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS, URGENCIES, Urgency
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.report_parser import parse_report
+from radreward.text.significance import significance_level, significance_weight
+from radreward.types import Scores
+
+Result = Literal["matched", "missed", "false"]
+_WRONG_DETAIL = "wrong_detail"
+
+
+class JudgedFinding(NamedTuple):
+    """Evidence for a score: a finding of the reference, the candidate or both."""
+
+    result: Result
+    reference: str
+    """What the reference states on this finding, in standard words; empty if nothing."""
+    candidate: str
+    """What the candidate states on this finding, in standard words; empty if nothing."""
+    significance: Urgency
+    weight: float
+    wrong_details: dict[str, float]
+    """Details in which a matched finding differs, and their weights: 0 if a detail does not change care."""
+
+
+class Crimson(StatelessScorer):
+    """CRIMSON's score (arXiv 2603.06183) of findings that are read by rules, in (-1, 1], without a language model.
+
+    1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
+    is right. The findings of both reports are read by `parse_report` and matched by `match_facts`. A finding weighs 1
+    (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `significance_level`; age and indication of the
+    patient change the weights. A matched finding has wrong details if the reports differ in place, name, certainty,
+    severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
+    formula. Benign findings count neither as matches nor as errors, so that identical reports always score 1.
+
+    The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first.
+    A finding whose words the rules do not know is not compared: it is neither missed nor false.
+
+    >>> scorer = Crimson()
+    >>> scorer.score(["Small left effusion. Pneumonia."], ["Pneumonia."]).total.item()
+    0.6666666865348816
+    """
+
+    config_name = "crimson.json"
+    title = "CRIMSON (rules)"
+    criteria = CrimsonCriteria()
+    total_range = (-1.0, 1.0)
+    uses_context = True
+    requires_report = True
+
+    def code_version(self) -> str:
+        """See `StatelessScorer.code_version`. The version includes the rules and words of `radreward.text`."""
+        folder = Path(fact_matching.__file__).parent
+        return super().code_version() + fingerprint({path.name: path for path in folder.iterdir() if path.is_file()})
+
+    def _score_in_context(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> Scores:
+        """See `Scorer._score_in_context`."""
+        rows = [
+            judge_findings(read_findings(reference), read_findings(candidate), context)
+            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
+        ]
+        counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
+        return Scores(
+            total=torch.tensor([score_findings(row) for row in rows]),
+            sub_scores=self.criteria.target_rewards(counts) + 0.0,  # -0 becomes 0
+            error_counts=counts,
+            status=(STATUS_OK,) * len(rows),
+            evidence=tuple(rows),
+        )
+
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        """See `Scorer._score_valid`."""
+        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
+
+    def _count_errors(self, findings: Sequence[JudgedFinding]) -> list[float]:
+        counts = dict.fromkeys(self.criteria.tags, 0.0)
+        for entry in findings:
+            if entry.result == "matched":
+                counts[_WRONG_DETAIL] += sum(1 for weight in entry.wrong_details.values() if weight)
+            elif entry.weight:
+                kind = "missing" if entry.result == "missed" else "false"
+                counts[f"{entry.significance.replace(' ', '_')}_{kind}_finding"] += 1
+        return list(counts.values())
+
+
+@lru_cache(10_000)
+def read_findings(report: str) -> tuple[Fact, ...]:
+    """Return the facts of a report in an order that does not depend on the order of its sentences.
+
+    >>> [fact.finding for fact in read_findings("No edema. Small pneumothorax. Scarring.")]
+    ['edema', 'pneumothorax', 'scar']
+    """
+    return tuple(sorted(parse_report(report).facts, key=lambda fact: tuple(map(str, fact))))
+
+
+def judge_findings(
+    reference: Sequence[Fact], candidate: Sequence[Fact], context: PatientContext = NO_CONTEXT
+) -> tuple[JudgedFinding, ...]:
+    """Return the positive and resolved findings of two reports with their match and weights, the heaviest first.
+
+    >>> left = Fact("effusion", location="left")
+    >>> judge_findings([left, Fact("scar")], [left._replace(location="right")])[0].wrong_details
+    {'location': 0.5}
+    """
+    judged = [_judge(match, context) for match in match_facts(reference, candidate)]
+    return tuple(sorted(judged, key=lambda entry: -entry.weight))
+
+
+def score_findings(findings: Sequence[JudgedFinding]) -> float:
+    """Return `crimson_score` of judged findings that are not benign.
+
+    >>> effusion, scar = Fact("effusion"), Fact("scar")
+    >>> score_findings(judge_findings([effusion], [effusion, scar])), score_findings(judge_findings([effusion], []))
+    (0.5, 0.0)
+    """
+    counted = [entry for entry in findings if entry.weight]
+    weights = {
+        result: sum(entry.weight for entry in counted if entry.result == result) for result in ("missed", "false")
+    }
+    matched = [(entry.weight, sum(entry.wrong_details.values())) for entry in counted if entry.result == "matched"]
+    return crimson_score(matched, weights["false"], weights["missed"])
+
+
+def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
+    """Return the judgement of a match. A finding that one report calls resolved is missed or false, not matched."""
+    expected, stated = (facts[0] if facts else None for facts in match)
+    result: Result = "false"
+    if expected and stated and expected.positive == stated.positive:
+        result = "matched"
+    elif expected and (expected.positive or not stated):
+        result = "missed"
+    facts = match.candidate if result == "false" else match.reference
+    weight = sum(significance_weight(fact, *context) for fact in facts)
+    differences = find_differences(match) if result == "matched" else ()
+    return JudgedFinding(
+        result,
+        " and ".join(map(_describe, match.reference)),
+        " and ".join(map(_describe, match.candidate)),
+        min((significance_level(fact, *context) for fact in facts), key=URGENCIES.index),
+        weight,
+        {entry.detail: DETAIL_WEIGHT * entry.changes_care * bool(weight) for entry in differences},
+    )
+
+
+def _describe(fact: Fact) -> str:
+    """Return the words of a fact.
+
+    >>> _describe(Fact("nodule", "uncertain", "left lower", change="new", size=6.0))
+    'possible left lower pulmonary nodule, 6 mm, new'
+    """
+    certainty = "possible" if fact.polarity == "uncertain" else None
+    name = FINDINGS[fact.finding].plain_names[0]
+    words = [word for word in (certainty, fact.severity, fact.location, name) if word]
+    size = f"{fact.size:g} mm" if fact.size else None
+    return ", ".join([" ".join(words), *(detail for detail in (size, fact.change) if detail)])
