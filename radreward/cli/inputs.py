@@ -13,14 +13,15 @@ def check_input(path: Path) -> None:
     """Read the first rows of a file, so that an unusable file is reported before a model is loaded.
 
     Args:
-        path: A file of rows; a folder or an `hf:` name is not checked here.
+        path: A file of rows, a folder of Parquet files, or `-`; another folder or an `hf:` name is not checked here.
 
     Raises:
         InputError: If the file cannot be read.
     """
+    from radreward.io.parquet_files import has_parquet_files
     from radreward.io.tables import read_rows
 
-    if not path.is_dir() and not str(path).startswith("hf:"):
+    if (has_parquet_files(path) or not path.is_dir()) and not str(path).startswith("hf:"):
         next(read_rows(path), None)
 
 

@@ -38,7 +38,8 @@ def run(
     """Judge reports sentence by sentence, by the embedded judge or a language model, or refine them by a judge.
 
     Args:
-        input: JSONL, CSV or Parquet file with one pair per row.
+        input: File with one pair per row: JSONL, JSON, CSV or TSV, also with .gz, or Parquet; a folder of Parquet
+            files; - for standard input.
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.

@@ -36,7 +36,8 @@ def run(
     """Score the candidates in a file against their references.
 
     Args:
-        input: JSONL, CSV or Parquet file with one pair per row.
+        input: File with one pair per row: JSONL, JSON, CSV or TSV, also with .gz, or Parquet; a folder of Parquet
+            files; - for standard input.
         output: File to write: JSONL, CSV or Parquet by its name.
         columns: Columns of the input.
         options: Settings of the scorers.

@@ -12,6 +12,7 @@ from torch import Tensor
 from radreward.data.group_files import SizedDataset
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.io.artifacts import file_fingerprint
+from radreward.io.input_files import STANDARD_INPUT
 
 
 class BaseDataModule(LightningDataModule, ABC):
@@ -25,13 +26,15 @@ class BaseDataModule(LightningDataModule, ABC):
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
 
     Raises:
-        ValueError: If a setting is out of its range.
+        ValueError: If a setting is out of its range, or a file is standard input.
     """
 
     def __init__(
         self, files: Sequence[str], val_split: float | str, batch_size: int, seed: int = 0, num_workers: int = 0
     ) -> None:
         super().__init__()
+        if STANDARD_INPUT in (*files, val_split):
+            raise ValueError("Expected a file to train on but got standard input, which a run cannot read to resume.")
         if batch_size < 1:
             raise ValueError(f"Expected `batch_size` to be >= 1 but got {batch_size}.")
         if num_workers < 0:

@@ -16,6 +16,7 @@ from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.extras import require_packages
 from radreward.io.artifacts import read_json_object
+from radreward.io.parquet_files import has_parquet_files
 from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import RowError, parse_json_cell, text_field
 from radreward.prompts.parsing import MAX_COUNT
@@ -66,7 +67,7 @@ def data_label(path: str | Path) -> str | None:
 
 
 def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:
-    """Yield groups from JSONL, CSV, Parquet, a `datasets` folder, or `hf:name` (its split `train`).
+    """Yield groups from a file (see `read_rows`), a `datasets` folder, or `hf:name` (its split `train`).
 
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
     `errors` (or a column per criterion tag), `system` and optionally `group`. Flat rows without `id` are numbered. A
@@ -151,7 +152,7 @@ def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
 
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
-    if str(path).startswith("hf:") or Path(path).is_dir():
+    if str(path).startswith("hf:") or (Path(path).is_dir() and not has_parquet_files(path)):
         require_packages(f"{path}: a dataset of the Hub or in a folder", "datasets")
         import datasets  # slow to import, and not needed for other files
 

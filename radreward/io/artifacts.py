@@ -16,6 +16,7 @@ import numpy as np
 
 from radreward.errors import InputError
 from radreward.io.atomic import write_text_file
+from radreward.io.input_files import open_stored
 
 if TYPE_CHECKING:  # torch is imported on use, so that commands without tensors start fast
     import torch
@@ -207,7 +208,7 @@ def _encode(part: Any) -> Iterator[tuple[str, bytes | memoryview]]:
 
 
 def file_fingerprint(path: str | Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of all files of a folder.
+    """Return the SHA-256 of a file, of standard input, or of the names and contents of all files of a folder.
 
     Raises:
         InputError: If a file cannot be read.
@@ -217,7 +218,7 @@ def file_fingerprint(path: str | Path) -> str:
         files = (file for file in sorted(root.rglob("*")) if file.is_file())
         return fingerprint({file.relative_to(root).as_posix(): file for file in files})
     try:
-        with root.open("rb") as stream:
+        with open_stored(root) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error

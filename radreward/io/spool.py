@@ -1,12 +1,18 @@
-"""Records in a temporary file, so that memory does not grow with their texts."""
+"""Records and streams in temporary files, so that memory does not grow with their texts."""
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from tempfile import TemporaryFile
-from typing import Any, Generic, TypeVar, overload
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, overload
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 T = TypeVar("T")
 
@@ -48,3 +54,52 @@ class Spool(Sequence[T], Generic[T]):
     def __del__(self) -> None:
         if hasattr(self, "_file"):  # absent if no file could be created
             self._file.close()
+
+
+class StreamSpool:
+    """A copy of a stream in an unnamed file, which can be read more than once.
+
+    Args:
+        stream: The stream; read to its end.
+
+    >>> import io
+    >>> spool = StreamSpool(io.BytesIO(b"rows"))
+    >>> [spool.open().read() for _ in range(2)]
+    [b'rows', b'rows']
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._lock = Lock()
+        self._file = TemporaryFile()  # noqa: SIM115 - closed with the spool
+        shutil.copyfileobj(stream, self._file)
+
+    def open(self) -> io.BufferedReader:
+        """Return a reader that starts at the first byte; readers do not move each other."""
+        return io.BufferedReader(_SpoolReader(self))
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Return at most `size` bytes from a position."""
+        with self._lock:
+            self._file.seek(position)
+            return self._file.read(size)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):  # absent if no file could be created
+            self._file.close()
+
+
+class _SpoolReader(io.RawIOBase):
+    """Reader of a `StreamSpool`."""
+
+    def __init__(self, spool: StreamSpool) -> None:
+        self._spool, self._position = spool, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        content = self._spool.read_at(self._position, len(view))
+        view[: len(content)] = content
+        self._position += len(content)
+        return len(content)

@@ -1,31 +1,38 @@
-"""Rows of JSONL, CSV and Parquet files: read in batches, written completely or not at all."""
+"""Rows of files: read in batches; written as JSONL, CSV or Parquet, completely or not at all."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
+from radreward.io.csv_separators import SEPARATORS, header_separators
+from radreward.io.input_files import TableKind, open_input, table_format
+from radreward.io.json_arrays import JSONArrayError, array_elements
+from radreward.io.parquet_files import open_parquet, parquet_batches
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 TABLE_SUFFIXES = (".jsonl", ".csv", ".parquet")
+"""Suffixes of outputs; `table_format` has the formats of inputs."""
 _UNCLOSED_QUOTE_ERROR = "unexpected end of data"
 """Message of `csv` for a quote that is never closed."""
-_MIN_EXPANDED, _MAX_EXPANSION = 2**28, 500
-"""Row groups of Parquet above this number of bytes may be at most this many times larger than the file."""
+_MAX_ELEMENT = 2**28
+"""Largest number of bytes of a row in a JSON array."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -71,7 +78,7 @@ class TableRow(NamedTuple):
 
 
 def table_suffix(path: str | Path) -> str:
-    """Return the suffix of a path in lower case.
+    """Return the suffix of an output in lower case.
 
     Raises:
         InputError: If it is not one of `TABLE_SUFFIXES`.
@@ -87,27 +94,37 @@ def table_suffix(path: str | Path) -> str:
 
 
 def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRow]]:
-    """Yield the rows of a file in order, in batches; an unreadable row has an `error`.
+    """Yield the rows of an input in order, in batches; an unreadable row has an `error`.
 
-    One batch is in memory at a time (for Parquet, also one page). In CSV, the apostrophe before a formula is removed,
-    see `csv_cell`.
+    Formats are JSONL, JSON arrays of objects, TSV, and CSV, whose header decides between commas, semicolons and tabs;
+    each may be compressed with gzip. Others are Parquet and folders of Parquet files, with rows numbered across files.
+    `-` is standard input. One batch is in memory at a time (for Parquet, also one page). In CSV and TSV, the apostrophe
+    before a formula is removed, see `csv_cell`.
 
     Raises:
-        InputError: If the file is missing, truncated or of another format.
+        InputError: If the input is missing, truncated or of another format.
     """
-    suffix = table_suffix(path)
     path = Path(path)
+    table = table_format(path)
     try:
-        if suffix == ".jsonl":
-            rows = read_json_lines(path)
-        else:
-            rows = _read_csv(path) if suffix == ".csv" else _read_parquet(path, batch_size)
+        rows = _parse_rows(path, table.kind, batch_size)
         while batch := list(islice(rows, batch_size)):
             yield batch
     except FileNotFoundError as error:
         raise InputError(f"{path}: does not exist. Check its name; relative paths start at {Path.cwd()}.") from error
-    except (OSError, UnicodeDecodeError, pa.ArrowException, csv.Error) as error:  # column names may be invalid UTF-8
-        raise InputError(f"{path}: cannot be read as {suffix[1:]} ({_error_reason(error)}).") from error
+    except JSONArrayError as error:
+        raise InputError(f"{path}: {error}.") from error
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, pa.ArrowException, csv.Error) as error:
+        # names of columns may be invalid UTF-8; a truncated gzip raises EOFError
+        raise InputError(f"{path}: cannot be read as {table} ({_error_reason(error)}).") from error
+
+
+def _parse_rows(path: Path, kind: TableKind, batch_size: int) -> Iterator[TableRow]:
+    if kind == "parquet":
+        return _read_parquet(path, batch_size)
+    if kind == "jsonl":
+        return read_json_lines(path)
+    return _read_json_array(path) if kind == "json" else _read_csv(path, kind)
 
 
 def _error_reason(error: Exception) -> str:
@@ -120,9 +137,15 @@ def read_json_lines(path: Path) -> Iterator[TableRow]:
     Raises:
         OSError: If the file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_input(path) as file:
         for number, line in enumerate(file, 1):
             yield _parse_json_row(number, line)
+
+
+def _read_json_array(path: Path) -> Iterator[TableRow]:
+    with open_input(path) as file:
+        for number, element in enumerate(array_elements(file, _MAX_ELEMENT), 1):
+            yield _parse_json_row(number, element)
 
 
 def _parse_json_row(number: int, line: bytes) -> TableRow:
@@ -139,10 +162,27 @@ def _parse_json_row(number: int, line: bytes) -> TableRow:
     return TableRow(number, values)
 
 
-def _read_csv(path: Path) -> Iterator[TableRow]:
+def _open_csv(path: Path) -> TextIO:
+    return io.TextIOWrapper(open_input(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _csv_separator(path: Path) -> str:
+    with _open_csv(path) as file:
+        separators = header_separators(file)
+    if len(separators) > 1:
+        found = " and ".join(SEPARATORS[separator] for separator in separators)
+        raise InputError(
+            f"{path}: Expected a header with one separator of columns but got {found}. Put column names that contain "
+            "a separator in double quotes."
+        )
+    return separators[0] if separators else ","
+
+
+def _read_csv(path: Path, kind: TableKind) -> Iterator[TableRow]:
     csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
+    separator = "\t" if kind == "tsv" else _csv_separator(path)
+    with _open_csv(path) as file:
+        reader = csv.DictReader(file, delimiter=separator, strict=True)
         names = reader.fieldnames = [csv_text(name) for name in reader.fieldnames or ()]
         if not all(map(is_valid_utf8, names)):
             raise InputError(f"{path}: Expected a header in UTF-8.")
@@ -176,26 +216,11 @@ def is_valid_utf8(value: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
-def _open_parquet(path: Path) -> pq.ParquetFile:
-    path.open("rb").close()  # the error of Python is shorter than that of Arrow
-    file = pq.ParquetFile(path, page_checksum_verification=True)
-    groups = range(file.metadata.num_row_groups)
-    expanded = max((file.metadata.row_group(group).total_byte_size for group in groups), default=0)
-    if expanded > max(_MIN_EXPANDED, _MAX_EXPANSION * path.stat().st_size):
-        file.close()
-        raise InputError(
-            f"{path}: Expected Parquet that expands at most {_MAX_EXPANSION}-fold but {path.stat().st_size:,} bytes "
-            f"expand to {expanded:,}. Write it with smaller row groups, or without compression."
-        )
-    return file
-
-
 def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:
     number = 0
-    with _open_parquet(path) as file:
-        for batch in file.iter_batches(batch_size=batch_size):
-            yield from arrow_rows(batch, number + 1)
-            number += batch.num_rows
+    for batch in parquet_batches(path, batch_size):
+        yield from arrow_rows(batch, number + 1)
+        number += batch.num_rows
 
 
 def arrow_rows(batch: pa.RecordBatch | pa.Table, first_number: int) -> Iterator[TableRow]:
@@ -239,7 +264,7 @@ class AtomicTableWriter:
             else:
                 self._file = stack.enter_context(new.open("w", encoding="utf-8", newline=""))
             if self._suffix == ".csv":
-                self._write_csv([self.schema.names])
+                self._write_csv_header()
             self._stack = stack.pop_all()
         return self
 
@@ -252,13 +277,19 @@ class AtomicTableWriter:
         else:
             self._write_csv([row.get(name) for name in self.schema.names] for row in rows)
 
+    def _write_csv_header(self) -> None:
+        """Write the names of the columns, in quotes if one contains a separator, see `header_separators`."""
+        names = [csv_cell(name, self._csv_formulas) for name in self.schema.names]
+        ambiguous = any(separator in name for separator in SEPARATORS for name in names)
+        csv.writer(self._file, quoting=csv.QUOTE_ALL if ambiguous else csv.QUOTE_MINIMAL).writerow(names)
+
     def _write_csv(self, rows: Iterable[Iterable[Any]]) -> None:
         csv.writer(self._file).writerows([csv_cell(value, self._csv_formulas) for value in row] for row in rows)
 
     def append_file(self, path: Path) -> None:
         """Append the rows of a file of the same format and columns, in which formulas are quoted."""
         if self._suffix == ".parquet":
-            with _open_parquet(path) as parquet:
+            with open_parquet(path) as parquet:
                 self._parquet_writer.write_table(parquet.read())
             return
         with path.open(encoding="utf-8", newline="") as file:

@@ -23,7 +23,7 @@ def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T
     """Yield the number and the parsed values of each valid row, then report all invalid rows.
 
     Args:
-        path: JSONL, CSV or Parquet file.
+        path: Input in a format of `read_rows`.
         parse: Parses the values of a row; raises `RowError` if they are invalid.
 
     Raises:

@@ -162,11 +162,13 @@ def check_output(output: Path, source: Path) -> None:
     """Check the name of an output.
 
     Raises:
-        InputError: If the suffix is unknown, or the output is the input.
+        InputError: If the suffix is unknown, or the output is the input or in its folder.
     """
     table_suffix(output)
     if output.resolve() == source.resolve():
         raise InputError(f"{output}: Expected an output that is not the input.")
+    if source.is_dir() and source.resolve() in output.resolve().parents:
+        raise InputError(f"{output}: Expected an output outside the folder of the input, {source}.")
 
 
 def compute_missing(

@@ -47,7 +47,7 @@ def score_file(
     columns: InputColumns = DEFAULT_COLUMNS,
     csv_formulas: CSVFormulas = "quote",
 ) -> ScoringSummary:
-    """Score the candidate against the reference in every row of a JSONL, CSV or Parquet file.
+    """Score the candidate against the reference in every row of a file.
 
     Writes, in the order of the input, the id, the other columns unchanged, `total` (higher is better), `quality` and
     `errors` if the scorer computes them, one column and one `count_<criterion>` per criterion, `evidence` as JSON if
@@ -57,7 +57,7 @@ def score_file(
 
     Args:
         scorer: The scorer, or several, see `load_scorers`.
-        source: The input.
+        source: The input, in a format of `read_rows`; "-" is standard input.
         output: The file to write, in the format of its suffix; it appears when it is complete.
         chunk_size: Rows that are held and scored together. Finished chunks are stored in `<output>.parts`: a run that
             was killed resumes with the missing ones.

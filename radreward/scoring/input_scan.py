@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from radreward.errors import InputError
-from radreward.io.tables import TableRow, read_rows, table_suffix
+from radreward.io.input_files import table_format
+from radreward.io.parquet_files import parquet_schema
+from radreward.io.tables import TableRow, read_rows
 from radreward.scorers.base import PairError, validate_pair
 from radreward.scoring.input_columns import DEFAULT_COLUMNS, InputColumns
 from radreward.scoring.pairs import Pairs
@@ -190,16 +191,13 @@ def check_columns(names: InputColumns, columns: Collection[str], source: str | P
 
 
 def _remedy(option: str, name: str, columns: Sequence[str]) -> str:
-    for separator in (";", "\t"):
-        if len(columns) == 1 and separator in columns[0]:
-            return f"The columns seem to be separated by {separator!r}: save the file with commas."
     similar = [column for column in columns if column.strip().lower() == name.lower()]
     example = f", such as {similar[0]!r}" if similar else ""
     return f"Set `{option}` (--{option}) to the column's name{example}."
 
 
 def _copied_columns(source: Path, types: dict[str, set[type]], names: InputColumns) -> pa.Schema:
-    parquet = pq.read_schema(source) if table_suffix(source) == ".parquet" else None
+    parquet = parquet_schema(source) if table_format(source).kind == "parquet" else None
     copied = [name for name in types if name not in astuple(names)]
     fields = [(name, parquet.field(name).type if parquet else _arrow_type(types[name])) for name in copied]
     id_type = pa.int64() if names.id is None or types[names.id] == {int} else pa.string()

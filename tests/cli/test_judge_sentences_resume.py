@@ -118,11 +118,14 @@ def test_ids_and_columns_are_those_of_score(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ("Reference,candidate\na,b\n", "Set `reference` (--reference) to the column's name, such as 'Reference'."),
-        ("id;reference;candidate\n1;a;b\n", "The columns seem to be separated by ';': save the file with commas."),
+        (
+            "id;reference,candidate\n1;a,b\n",
+            "Expected a header with one separator of columns but got commas and semicolons.",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["judge-sentences", "judge-sentences --refine", "score"])
-def test_missing_column_has_a_remedy(
+def test_unusable_header_has_a_remedy(
     name: str, rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "in.csv"

@@ -1,11 +1,12 @@
 """Sequences of records on disk."""
 
+import io
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.io.spool import Spool
+from radreward.io.spool import Spool, StreamSpool
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -22,3 +23,13 @@ def test_spool_equals_a_list(records: list[dict[str, Any]], start: int, stop: in
     assert spool[start:stop] == records[start:stop]
     if -len(records) <= start < len(records):
         assert spool[start] == records[start]
+
+
+@given(st.binary(max_size=30), st.lists(st.integers(1, 9), max_size=8))
+def test_readers_of_a_stream_do_not_move_each_other(content: bytes, sizes: list[int]) -> None:
+    spool = StreamSpool(io.BytesIO(content))
+    first, second, expected = spool.open(), spool.open(), io.BytesIO(content)
+    for size in sizes:
+        assert first.read(size) == expected.read(size)
+    assert second.read() == content
+    assert first.read() == expected.read()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.errors import InputError
-from radreward.io import tables
+from radreward.io import input_files
 from radreward.io.tables import (
     TABLE_SUFFIXES,
     AtomicTableWriter,
@@ -77,8 +77,8 @@ def test_parquet_that_expands_too_much_is_refused(tmp_path: Path, monkeypatch: p
     table = pa.table({"text": ["x" * 1_000_000 + str(number) for number in range(4)]})
     pq.write_table(table, path, compression="zstd", use_dictionary=False)
     assert len(rows(path)) == 4
-    monkeypatch.setattr(tables, "_MIN_EXPANDED", 10**6)
-    with pytest.raises(InputError, match=r"a\.parquet: Expected Parquet that expands at most 500-fold but"):
+    monkeypatch.setattr(input_files, "MIN_EXPANDED", 10**6)
+    with pytest.raises(InputError, match=r"a\.parquet: Expected data that expand at most 500-fold but .* row groups"):
         rows(path)
 
 
@@ -100,12 +100,17 @@ def test_missing_file_and_unwritable_path_are_named(tmp_path: Path, suffix: str)
         pass
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.parquet.gz"])
-def test_unknown_suffix_is_named(name: str) -> None:
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.csv.gz", "-"])
+def test_unknown_suffix_of_an_output_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"Expected a name that ends with \.jsonl, \.csv, \.parquet but got"):
         table_suffix(name)
-    with pytest.raises(InputError, match="Expected a name that ends with"):
-        rows(Path(name))
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4, unique=True))
+def test_csv_columns_of_any_name_are_read_back(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    path = tmp_path_factory.mktemp("names") / "a.csv"
+    write_table(path, pa.schema({name: pa.string() for name in names}), iter([dict.fromkeys(names, "x")]))
+    assert [row.values for row in rows(path)] == [dict.fromkeys(names, "x")]
 
 
 @pytest.mark.parametrize(

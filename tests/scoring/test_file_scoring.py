@@ -2,6 +2,8 @@
 
 import csv
 import datetime
+import gzip
+import io
 import json
 import tempfile
 import time
@@ -505,3 +507,32 @@ def test_any_rows_keep_their_order_and_have_a_score_or_a_reason(rows: list[dict[
     assert [row["total"] is not None for row in written] == good
     assert [entry["row"] for entry in rejects] == [number for number, valid in enumerate(good, 1) if not valid]
     assert [entry["reason"] for entry in rejects] == [row["status"] for row in written if row["total"] is None]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl.gz", "folder", "-"])
+def test_file_scoring_of_every_form_of_input_is_equal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    source = write_rows(tmp_path / "in.jsonl", make_pairs(10))
+    rows = _read(source)
+    other = Path("-") if form == "-" else tmp_path / f"other.{form}"
+    if form == "json":
+        other.write_text(json.dumps(rows))
+    elif form == "jsonl.gz":
+        other.write_bytes(gzip.compress(source.read_bytes()))
+    elif form == "folder":
+        other.mkdir()
+        for number in range(2):
+            pq.write_table(pa.Table.from_pylist(rows[number * 5 : number * 5 + 5]), other / f"{number}.parquet")
+    else:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(source.open("rb")))
+    outputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, output in zip((source, other), outputs, strict=True):
+        assert score_file(Overlap(), path, output, chunk_size=4, progress=False).rows == 10
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+def test_file_scoring_output_in_the_folder_of_the_input_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a"], "reference": ["x"], "candidate": ["x"]}), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="Expected an output outside the folder of the input"):
+        score_file(Overlap(), tmp_path, tmp_path / "out.parquet", progress=False)

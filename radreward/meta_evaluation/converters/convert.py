@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from radreward.errors import InputError
+from radreward.io.input_files import is_standard_input
 from radreward.io.tables import table_suffix
 from radreward.io.validated_rows import raise_row_errors
 from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
@@ -61,7 +62,7 @@ def convert(layout: str, source: Path | Sequence[Path], output: Path) -> str:
     table_suffix(output)
     sources = [source] if isinstance(source, Path) else source
     for path in sources:
-        if not path.exists() and not str(path).startswith("hf:"):
+        if not (path.exists() or is_standard_input(path) or str(path).startswith("hf:")):
             raise InputError(f"{path}: Expected an existing file or folder but there is none at this path.")
     if layout in JOINING_CONVERTERS:
         rows = list(JOINING_CONVERTERS[layout](sources))
