@@ -55,8 +55,8 @@ def run(
 
 
 def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: str | None, output: Path | None) -> int:
-    from radreward.data.records import read_groups
-    from radreward.io.artifacts import file_fingerprint, write_json
+    from radreward.data.records import data_fingerprint, read_groups
+    from radreward.io.artifacts import write_json
     from radreward.scorers import load
 
     check_input(data)
@@ -77,7 +77,7 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
     for note in notes:
         print_line(note)
     if output:
-        summary = {"scorer": name, "data": {str(data): file_fingerprint(data)}}
+        summary = {"scorer": name, "data": {str(data): data_fingerprint(data)}}
         counts = {"candidates": num_scored, "skipped": len(failed)}
         write_json(output, {**summary, **counts, "agreement": agreement, "notes": notes})
         print_line(f"Metrics: {output}")

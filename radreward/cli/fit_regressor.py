@@ -62,7 +62,7 @@ def run(
 
         loaded = load_criteria(criteria)
         for path in filter(None, (data, scores)):
-            if not path.exists():
+            if not path.exists() and not str(path).startswith("hf:"):
                 raise InputError(f"{path}: Expected groups or pairs but there is no such file or directory.")
         from radreward.systems.sentence_eval.regressors import default_param_grids, read_param_grids
         from radreward.systems.sentence_eval.scorer import SentenceScorer
@@ -90,13 +90,14 @@ def run(
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:
     """Write the features of every pair, unless an earlier run wrote them; return the number of failed pairs."""
-    from radreward.io.artifacts import file_fingerprint, write_json
+    from radreward.data.records import data_fingerprint
+    from radreward.io.artifacts import write_json
     from radreward.io.atomic import atomic_file
     from radreward.io.tables import read_rows
     from radreward.scorers.base import STATUS_OK
     from radreward.scoring import score_file
 
-    source = {"data": file_fingerprint(data), "judge": scorer.fingerprint(), "criteria": criteria.to_dict()}
+    source = {"data": data_fingerprint(data), "judge": scorer.fingerprint(), "criteria": criteria.to_dict()}
     note, judged = output / JUDGED_FROM, output / JUDGED
     if not judged.is_file() or not _is_judged_from(note, source):
         pairs = output / PAIRS

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from radreward.data.group_files import SizedDataset
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
-from radreward.io.artifacts import file_fingerprint
+from radreward.data.records import data_fingerprint
 from radreward.io.input_files import STANDARD_INPUT
 
 
@@ -57,9 +57,9 @@ class BaseDataModule(LightningDataModule, ABC):
         return self._make_loader("validation", False)
 
     def file_fingerprints(self) -> dict[str, str]:
-        """Return the SHA-256 of each file that is read; a run resumes on the same files only."""
+        """Return the SHA-256 of each file or `hf:` name that is read; a run resumes on the same files only."""
         files = self.files + ([self.val_split] if isinstance(self.val_split, str) else [])
-        return {file: file_fingerprint(file) for file in files}
+        return {file: data_fingerprint(file) for file in files}
 
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

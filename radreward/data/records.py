@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,15 @@ import pyarrow as pa
 from radreward.criteria import Criteria, CriteriaError
 from radreward.errors import InputError
 from radreward.extras import require_packages
-from radreward.io.artifacts import read_json_object
+from radreward.io.artifacts import file_fingerprint, read_json_object
 from radreward.io.parquet_files import has_parquet_files
-from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, write_table
+from radreward.io.tables import TableRow, arrow_rows, is_valid_utf8, read_rows, table_suffix, write_table
 from radreward.io.validated_rows import RowError, parse_json_cell, text_field
 from radreward.prompts.parsing import MAX_COUNT
 from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup, Side
+
+_COUNTS = pa.list_(pa.struct({"tag": pa.string(), "count": pa.float64()}))
+"""Errors by tag in Arrow: a list, because `datasets` cannot read a map."""
 
 GROUP_SCHEMA = pa.schema(
     {
@@ -30,7 +33,7 @@ GROUP_SCHEMA = pa.schema(
             pa.struct(
                 {
                     "text": pa.string(),
-                    "errors": pa.map_(pa.string(), pa.float64()),
+                    "errors": _COUNTS,
                     "system": pa.string(),
                     "matched": pa.float64(),
                     "wrong": pa.float64(),
@@ -39,7 +42,7 @@ GROUP_SCHEMA = pa.schema(
                             {
                                 "side": pa.string(),
                                 "statements": pa.list_(pa.string()),
-                                "errors": pa.map_(pa.string(), pa.float64()),
+                                "errors": _COUNTS,
                                 "wrong": pa.float64(),
                             }
                         )
@@ -117,23 +120,38 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
 
 
 def write_groups(path: str | Path, groups: Iterable[ReportGroup]) -> None:
-    """Write groups, one per row, as JSONL, CSV or Parquet; the file appears when it is complete."""
-    write_table(path, GROUP_SCHEMA, map(group_to_row, groups))
+    """Write groups, one per row, as JSONL, CSV or Parquet; the file appears when it is complete.
+
+    The errors of a candidate are an object with a number per tag in JSONL and CSV, and a list of objects with `tag` and
+    `count` in Parquet, which `datasets` can read.
+    """
+    counts_cell = _list_counts if table_suffix(path) == ".parquet" else dict
+    write_table(path, GROUP_SCHEMA, (_group_values(group, counts_cell) for group in groups))
 
 
 def group_to_row(group: ReportGroup) -> dict[str, Any]:
     """Return the values of a group by the columns of `GROUP_SCHEMA`."""
+    return _group_values(group, _list_counts)
+
+
+def _group_values(group: ReportGroup, counts_cell: Callable[[Mapping[str, float]], Any]) -> dict[str, Any]:
+    """Return the values of a group by column; `counts_cell` returns the value of errors by tag."""
     candidates = []
     for text, errors, system, finding_weights, located_errors in group.candidates:
         weights = dict.fromkeys(FindingWeights._fields) if finding_weights is None else finding_weights._asdict()
-        counts = None if errors is None else dict(errors)
-        located = None if located_errors is None else list(map(_located_errors_to_row, located_errors))
+        located = None
+        if located_errors is not None:
+            located = [
+                {**entry._asdict(), "statements": list(entry.statements), "errors": counts_cell(entry.errors)}
+                for entry in located_errors
+            ]
+        counts = None if errors is None else counts_cell(errors)
         candidates.append({"text": text, "errors": counts, "system": system, **weights, "located_errors": located})
     return {"id": group.id, "reference": group.reference, "candidates": candidates}
 
 
-def _located_errors_to_row(entry: LocatedError) -> dict[str, Any]:
-    return {**entry._asdict(), "statements": list(entry.statements), "errors": dict(entry.errors)}
+def _list_counts(counts: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [{"tag": tag, "count": count} for tag, count in counts.items()]
 
 
 def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
@@ -141,7 +159,7 @@ def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
     candidates = tuple(
         Candidate(
             entry["text"],
-            dict(entry["errors"] or ()) or None,
+            _parse_errors(entry["errors"]) or None,
             entry["system"],
             _parse_weights(entry),
             _parse_located_errors(entry),
@@ -149,6 +167,20 @@ def row_to_group(row: Mapping[str, Any]) -> ReportGroup:
         for entry in row["candidates"]
     )
     return ReportGroup(row["id"], row["reference"], candidates)
+
+
+def data_fingerprint(path: str | Path) -> str:
+    """Return the SHA-256 of a file or folder of groups, or of the rows of an `hf:name`.
+
+    Raises:
+        InputError: If the data cannot be read.
+    """
+    if not str(path).startswith("hf:"):
+        return file_fingerprint(path)
+    digest = hashlib.sha256()
+    for row in _read_any_rows(path):
+        digest.update(repr((row.number, row.values, row.error)).encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def _read_any_rows(path: str | Path) -> Iterator[TableRow]:
@@ -255,8 +287,8 @@ def _parse_located_error(entry: Mapping[str, Any]) -> LocatedError:
 
 
 def _parse_errors(value: Any) -> dict[str, float] | None:
-    if isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):  # an Arrow map
-        value = dict(value)
+    if isinstance(value, list):
+        value = _counts_by_tag(value)
     if value is None:
         return None
     if not isinstance(value, dict) or not all(isinstance(tag, str) for tag in value):
@@ -268,6 +300,25 @@ def _parse_errors(value: Any) -> dict[str, float] | None:
         )
     # In Arrow structs, a tag of another row is null in this one.
     return {tag: _parse_number(number, tag) for tag, number in value.items() if number is not None}
+
+
+def _counts_by_tag(entries: list[Any]) -> dict[Any, Any]:
+    """Return the errors by tag of a list of objects with tag and count, or of an Arrow map, a list of pairs."""
+    counts: dict[Any, Any] = {}
+    for entry in entries:
+        if isinstance(entry, dict) and entry.keys() == {"tag", "count"}:
+            tag, count = entry["tag"], entry["count"]
+        elif isinstance(entry, tuple) and len(entry) == 2:
+            tag, count = entry
+        else:
+            raise RowError(
+                "field 'errors': Expected a mapping from criterion to number, or a list of objects with tag and "
+                f"count, but got {entry!r} in a list"
+            )
+        if not isinstance(tag, str) or tag in counts:
+            raise RowError(f"field 'errors': Expected a new tag in each object of the list but got {tag!r}")
+        counts[tag] = count
+    return counts
 
 
 def _parse_number(value: Any, tag: str) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 import torch
 
@@ -15,6 +16,7 @@ from radreward.data.collators.reward import RewardCollator
 from radreward.data.paired_datamodule import PairedReportDataModule
 from radreward.data.records import read_groups, write_groups
 from radreward.errors import InputError, TooLongError
+from radreward.synthesis import synthesize_files
 from radreward.types import Candidate, FindingWeights, ReportGroup
 
 
@@ -69,6 +71,22 @@ def test_group_over_the_limit_raises_or_is_skipped_and_counted(
     assert data.num_too_long == 1
     assert "Skipped 1 groups with a prompt or an answer over the limit." in caplog.text
     assert sum(len(part) for part in data.datasets.values()) == 29
+
+
+def test_generated_groups_that_datasets_loads_are_training_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    generated = synthesize_files(tmp_path / "data", RadCliQCriteria(), 20, seed=3, granularity="statement")
+    expected = {group.id: group for group in read_groups(generated, RadCliQCriteria())}
+    loaded = datasets.load_dataset("parquet", data_files=str(generated), split="train")
+    loaded.save_to_disk(str(tmp_path / "saved"))
+    for records in (str(tmp_path / "saved"), f"hf:{tmp_path / 'data'}"):
+        data = PairedReportDataModule(records, RadCliQCriteria(), RewardCollator(RadCliQCriteria()), 0.3)
+        assert list(data.file_fingerprints()) == [records]
+        data.setup()
+        kept = [group for part in data.datasets.values() for group in part[list(range(len(part)))]]
+        assert {group.id: group for group in kept} == expected
 
 
 def test_several_files_are_read_one_after_the_other(records: str, tmp_path: Path) -> None:

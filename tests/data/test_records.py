@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
-from radreward.data.records import GROUP_SCHEMA, read_groups, write_groups
+from radreward.data.records import GROUP_SCHEMA, data_fingerprint, read_groups, write_groups
 from radreward.errors import InputError
 from radreward.io.validated_rows import text_field
-from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup, Side
 
 TAGS = RadCliQCriteria().tags
 NONE = dict.fromkeys(TAGS, 0.0)
@@ -347,6 +347,58 @@ def test_text_field_allow_integer_reads_integers() -> None:
     assert text_field({"id": 7}, "id", allow_integer=True) == "7"
     with pytest.raises(ValueError, match="Expected a text but got 7"):
         text_field({"id": 7}, "id")
+
+
+def test_read_groups_accepts_errors_as_an_arrow_map(tmp_path: Path) -> None:
+    counts = pa.map_(pa.string(), pa.float64())
+    columns: dict[str, pa.DataType] = {"side": pa.string(), "statements": pa.list_(pa.string()), "errors": counts}
+    entry = pa.struct({"text": pa.string(), "errors": counts, "located_errors": pa.list_(pa.struct(columns))})
+    located = {"side": "candidate", "statements": ["Clear."], "errors": {TAGS[0]: 1.0}}
+    row = {
+        "id": "1",
+        "reference": "Scar.",
+        "candidates": [{"text": "Clear.", "errors": NONE | {TAGS[1]: 2.0}, "located_errors": [located]}],
+    }
+    schema = pa.schema({"id": pa.string(), "reference": pa.string(), "candidates": pa.list_(entry)})
+    pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "groups.parquet")
+    (group,) = read_groups(tmp_path / "groups.parquet", RadCliQCriteria())
+    assert group.candidates[0].errors == NONE | {TAGS[1]: 2.0}
+    assert group.candidates[0].located_errors == (LocatedError(Side.CANDIDATE, ("Clear.",), {TAGS[0]: 1.0}),)
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        ([{"tag": TAGS[0], "count": 1}, {"tag": TAGS[0], "count": 2}], f"a new tag in each .* but got '{TAGS[0]}'"),
+        ([{"tag": None, "count": 1}], "a new tag in each object of the list but got None"),
+        ([{"tag": TAGS[0]}], "a mapping from criterion to number, or a list of objects with tag and count, but got"),
+        ([{"tag": TAGS[0], "count": -1}], "a finite number >= 0 but got -1"),
+    ],
+)
+def test_read_groups_invalid_list_of_errors_raises(tmp_path: Path, errors: list[Any], message: str) -> None:
+    path = tmp_path / "groups.jsonl"
+    row = {"id": "1", "reference": "Scar.", "candidates": [{"text": "Scar.", "errors": errors}]}
+    path.write_text(json.dumps(row))
+    with pytest.raises(InputError, match=f"row 1: candidate 1: field .*: Expected {message}"):
+        list(read_groups(path))
+
+
+def test_written_parquet_is_read_by_datasets_and_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    located = (LocatedError(Side.CANDIDATE, ("Hazy.",), {TAGS[0]: 1.0}, 0.5),)
+    candidates = (Candidate("Hazy.", NONE | {TAGS[0]: 1.0}, "a model", None, located), Candidate("Clear."))
+    groups = [ReportGroup("1", "Clear.", candidates)]
+    (tmp_path / "data").mkdir()
+    write_groups(tmp_path / "data" / "groups.parquet", groups)
+    loaded = datasets.load_dataset("parquet", data_files=str(tmp_path / "data" / "groups.parquet"), split="train")
+    loaded.save_to_disk(str(tmp_path / "folder"))
+    loaded.to_json(str(tmp_path / "groups.jsonl"))
+    for source in (tmp_path / "folder", tmp_path / "groups.jsonl", f"hf:{tmp_path / 'data'}"):
+        assert list(read_groups(source)) == groups, source
+    before = data_fingerprint(f"hf:{tmp_path / 'data'}")
+    assert data_fingerprint(f"hf:{tmp_path / 'data'}") == before
+    write_groups(tmp_path / "data" / "groups.parquet", [groups[0]._replace(reference="Scar.")])
+    assert data_fingerprint(f"hf:{tmp_path / 'data'}") != before
 
 
 def test_group_schema_is_the_written_schema(tmp_path: Path) -> None:
