@@ -62,7 +62,7 @@ def test_group_over_the_limit_raises_or_is_skipped_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = str(tmp_path / "groups.jsonl")
-    write_groups(path, [group(0)._replace(reference="Long. " * 200), *map(group, range(1, 30))])
+    write_groups(path, [group(0)._replace(reference="Long " * 200), *map(group, range(1, 30))])
     collator = RewardCollator(RadCliQCriteria(), max_length=100)
     with pytest.raises(TooLongError, match=r"groups\.jsonl, group '0', candidate 1: Expected at most 100 tokens"):
         PairedReportDataModule(path, RadCliQCriteria(), collator, 0.3).setup()
