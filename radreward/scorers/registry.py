@@ -198,7 +198,7 @@ SCORERS = {
         facts=ScorerFacts(
             needs="nothing",
             mean="yes; below 0, false findings outweigh what is right",
-            good="TYPICAL",
+            good="1 for equal findings; 0 is no better than a normal report",
             licence="code Apache-2.0",
         ),
     ),

@@ -40,12 +40,12 @@ def test_repeated_sentences_have_positions_of_their_own() -> None:
 
 
 def test_crimson_shows_both_reports_of_a_match_and_its_wrong_details() -> None:
-    scores = load("crimson").score(["Small left effusion. Scarring."], ["Large left effusion. Scarring."])
+    scores = load("crimson").score(["Large left effusion. Scarring."], ["Small left effusion. Scarring."])
     assert scores.evidence
     small, large = "mild left pleural effusion", "severe left pleural effusion"
     assert read_findings(scores.evidence[0], {}) == [
-        MarkedFinding(Side.REFERENCE, "differs", small, counterpart=large, criterion="severity"),
-        MarkedFinding(Side.CANDIDATE, "differs", large, counterpart=small, criterion="severity"),
+        MarkedFinding(Side.REFERENCE, "differs", large, counterpart=small, criterion="severity"),
+        MarkedFinding(Side.CANDIDATE, "differs", small, counterpart=large, criterion="severity"),
         MarkedFinding(Side.REFERENCE, "matched", "scarring", counterpart="scarring"),
         MarkedFinding(Side.CANDIDATE, "matched", "scarring", counterpart="scarring"),
     ]
