@@ -65,9 +65,16 @@ def sweep_scratch_folders(parent: Path) -> None:
 def _create(path: Path) -> tuple[Path, Lock]:
     while True:
         scratch = Path(tempfile.mkdtemp(SCRATCH_SUFFIX, f".{path.name}-", path.parent))
-        with suppress(FileNotFoundError):  # another process may sweep a folder that is not locked yet
-            if lock := try_lock(scratch / _LOCK, required=False):
-                return scratch, lock
+        try:
+            lock = try_lock(scratch / _LOCK, required=False)
+        except FileNotFoundError:  # another process may sweep a folder that is not locked yet
+            continue
+        except OSError:  # a full disk: leave nothing behind
+            (scratch / _LOCK).unlink(missing_ok=True)
+            _remove_empty(scratch)
+            raise
+        if lock:
+            return scratch, lock
 
 
 def _sweep(scratch: Path) -> str | None:

@@ -95,7 +95,7 @@ def test_read_review_sheet_without_columns_raises(tmp_path: Path) -> None:
     write_review_sheet(path, RadCliQCriteria(), [sample(0)], 50)
     with pytest.raises(InputError, match="all are empty"):
         read_review_sheet(path)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="does not exist"):
         read_review_sheet(tmp_path / "gone.csv")
     with pytest.raises(ValueError, match="`num_samples` to be >= 0"):
         write_review_sheet(path, RadCliQCriteria(), [], -1)
