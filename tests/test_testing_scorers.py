@@ -95,6 +95,10 @@ class WithQuality(Good):
         return scores._replace(quality=scores.total)
 
 
+class MissingErrors(Good):
+    has_errors = True
+
+
 class UnannouncedQuality(WithQuality):
     has_quality = False
 
@@ -150,6 +154,7 @@ FAULTS: list[tuple[Callable[[], Scorer], str]] = [
     (AnyLength, "test_no_pairs_give_no_scores"),
     (WrongSign, "test_identical_reports_score_highest"),
     (Constant, "test_identical_reports_score_highest"),
+    (MissingErrors, "test_errors_are_the_sum_of_the_error_counts"),
     (WrongSign, "test_better_candidates_score_better"),
     (IgnoresReferences, "test_better_candidates_score_better"),
     (NarrowRange, "test_scores_within_total_range"),

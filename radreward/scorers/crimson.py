@@ -76,7 +76,7 @@ class Crimson(StatelessScorer):
     ) -> Scores:
         """See `Scorer._score_in_context`."""
         rows = [
-            judge_findings(read_findings(reference), read_findings(candidate), context)
+            judge_findings(stated_findings(reference), stated_findings(candidate), context)
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
         counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
@@ -104,10 +104,10 @@ class Crimson(StatelessScorer):
 
 
 @lru_cache(10_000)
-def read_findings(report: str) -> tuple[Fact, ...]:
+def stated_findings(report: str) -> tuple[Fact, ...]:
     """Return the facts of a report in an order that does not depend on the order of its sentences.
 
-    >>> [fact.finding for fact in read_findings("No edema. Small pneumothorax. Scarring.")]
+    >>> [fact.finding for fact in stated_findings("No edema. Small pneumothorax. Scarring.")]
     ['edema', 'pneumothorax', 'scar']
     """
     return tuple(sorted(parse_report(report).facts, key=lambda fact: tuple(map(str, fact))))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from radreward.criteria import CrimsonCriteria
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
-from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, Difference, find_differences
+from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, FactDifference, find_differences
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.significance import is_actionable, significance_level, significance_weight
@@ -171,7 +171,7 @@ def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
     return FactError(FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, is_actionable(stated), expected, stated)
 
 
-def _detail_error(difference: Difference) -> FactError | None:
+def _detail_error(difference: FactDifference) -> FactError | None:
     """Return the error of a wrong detail, or None if RadCliQ does not count the detail."""
     detail, changes_care, expected, stated = difference
     if detail == "change":

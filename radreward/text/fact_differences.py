@@ -20,7 +20,7 @@ DETAIL_WEIGHT = 0.5
 """Weight of a wrong detail that changes care."""
 
 
-class Difference(NamedTuple):
+class FactDifference(NamedTuple):
     """A detail in which two facts about one finding differ."""
 
     detail: Detail
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     candidate: Fact
 
 
-def find_differences(match: FactMatch) -> list[Difference]:
+def find_differences(match: FactMatch) -> list[FactDifference]:
     """Return the details that differ, each once even if two facts share it.
 
     A location, a severity or a size that only one report states is no difference.
@@ -40,7 +40,7 @@ def find_differences(match: FactMatch) -> list[Difference]:
     >>> [(entry.detail, entry.changes_care) for entry in find_differences(match)]
     [('location', True)]
     """
-    differences: dict[Detail, Difference] = {}
+    differences: dict[Detail, FactDifference] = {}
     is_side = len(match.reference) + len(match.candidate) > 2
     for expected in match.reference:
         for stated in match.candidate:
@@ -48,7 +48,7 @@ def find_differences(match: FactMatch) -> list[Difference]:
                 if is_side and detail == "location":
                     continue
                 if detail not in differences or changes_care > differences[detail].changes_care:
-                    differences[detail] = Difference(detail, changes_care, expected, stated)
+                    differences[detail] = FactDifference(detail, changes_care, expected, stated)
     return list(differences.values())
 
 

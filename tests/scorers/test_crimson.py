@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.scorers import load
-from radreward.scorers.crimson import Crimson, JudgedFinding, Result, judge_findings, read_findings, score_findings
+from radreward.scorers.crimson import Crimson, JudgedFinding, Result, judge_findings, stated_findings, score_findings
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import PatientContext
@@ -65,7 +65,7 @@ def score(reference: str, candidate: str, context: PatientContext | None = None)
 
 
 def only_finding(reference: str, candidate: str) -> JudgedFinding:
-    (finding,) = judge_findings(read_findings(reference), read_findings(candidate))
+    (finding,) = judge_findings(stated_findings(reference), stated_findings(candidate))
     return finding
 
 
