@@ -525,7 +525,7 @@ def test_file_scoring_of_every_form_of_input_is_equal(
         for number in range(2):
             pq.write_table(pa.Table.from_pylist(rows[number * 5 : number * 5 + 5]), other / f"{number}.parquet")
     else:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(source.open("rb")))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(source.read_bytes())))
     outputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for path, output in zip((source, other), outputs, strict=True):
         assert score_file(Overlap(), path, output, chunk_size=4, progress=False).rows == 10
