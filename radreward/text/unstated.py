@@ -63,11 +63,11 @@ def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[s
     (6, 25)
     """
     for match in _ALTERNATIVES.finditer(masked):
+        if not _CHOICE.search(match["items"]):
+            continue
         start, end = match.span("items")
         inside = [key for (first, last), key in zip(names, keys, strict=True) if start <= first and last <= end]
         earlier = [key for (_, last), key in zip(names, keys, strict=True) if last < start]
-        if not (inside and earlier and _CHOICE.search(match["items"])):
-            continue
-        if all(can_mean_same(earlier[-1], key) for key in inside):
+        if inside and earlier and all(can_mean_same(earlier[-1], key) for key in inside):
             return start, end
     return None

@@ -95,7 +95,7 @@ def test_convert_rexval_invalid_row_is_named(tmp_path: Path, change: dict[str, A
 
 
 def test_convert_rexval_missing_file_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read as csv"):
+    with pytest.raises(InputError, match="does not exist"):
         convert("rexval", tmp_path, tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()
 
