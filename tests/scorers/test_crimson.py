@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.scorers import load
-from radreward.scorers.crimson import Crimson, JudgedFinding, Result, judge_findings, stated_findings, score_findings
+from radreward.scorers.crimson import Crimson, JudgedFinding, Result, judge_findings, score_findings, stated_findings
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import PatientContext
