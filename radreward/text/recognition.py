@@ -6,6 +6,7 @@ import re
 
 from radreward.text.changes import CHANGE
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
+from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, generic names, states and devices; words of location, size and form do not suffice."""
@@ -22,5 +23,7 @@ def reads_as_report(text: str) -> bool:
     """
     if any(match.category in _STATING_CATEGORIES for match in match_lexicon(text)):
         return True
+    if any(fact.positive for sentence in parse_report(text[:MAX_REPORT_CHARS]).sentences for fact in sentence.facts):
+        return True  # the names of rare findings are not in the lexicon
     lower = lowercase_same_length(text)
     return bool(_ALL_CLEAR.search(lower) or CHANGE.search(lower))

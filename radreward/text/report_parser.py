@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from radreward.text.facts import AnnotatedReport, Section, Sentence
+from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_splitter import split_at_stops
 
@@ -14,6 +14,7 @@ BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
 
 _ANAPHORA = re.compile(r"(?:it|its|this|these|those|they|their|that|which|otherwise|however)\b", re.IGNORECASE)
+_BACK_REFERENCE = re.compile(r"(?:this|these)\b", re.IGNORECASE)
 _TITLES: dict[Section, str] = {
     "indication": (
         "indication; indications; clinical indication; history; clinical history; clinical information; "
@@ -84,7 +85,24 @@ def _parse_section(text: str, section: Section) -> list[Sentence]:
         is_self_contained = parsed.is_complete and not _ANAPHORA.match(following)
         kind = Sentence if is_self_contained else PartiallyParsedSentence
         sentences.append(kind(sentence, parsed.facts, section))
+        if len(sentences) > 1 and _BACK_REFERENCE.match(sentence):
+            sentences[-2:] = _with_shared_details(*sentences[-2:])
     return sentences
+
+
+def _with_shared_details(first: Sentence, second: Sentence) -> tuple[Sentence, Sentence]:
+    """Return both sentences with one fact in place of two facts about one finding, whose details do not contradict.
+
+    "A nodule is seen. This nodule measures 8 mm." states one finding.
+    """
+    for fact in first.facts:
+        for other in second.facts:
+            details = list(zip(fact[2:], other[2:], strict=True))
+            if fact[:2] == other[:2] and fact.positive and all(None in pair or len({*pair}) == 1 for pair in details):
+                merged = Fact(*fact[:2], *(own if own is not None else shared for own, shared in details))
+                first = first._replace(facts=tuple(merged if entry == fact else entry for entry in first.facts))
+                second = second._replace(facts=tuple(merged if entry == other else entry for entry in second.facts))
+    return first, second
 
 
 def is_fully_parsed(report: AnnotatedReport) -> bool:

@@ -171,3 +171,11 @@ def test_parse_report_marks_headings() -> None:
     report = parse_report("History: Fall. IMPRESSION: No edema.")
     assert [sentence.text for sentence in report.sentences if is_heading(sentence)] == ["History:", "IMPRESSION:"]
     assert [sentence.section for sentence in report.sentences] == ["indication"] * 2 + ["impression"] * 2
+
+
+def test_second_sentence_about_a_finding_adds_its_details() -> None:
+    report = parse_report("There is a left upper lobe nodule. This nodule measures 8 mm. These nodules are new.")
+    assert {fact.size for fact in report.facts} == {8.0}
+    assert len(report.facts) == 1
+    other = parse_report("There is a left upper lobe nodule. This effusion is new.")
+    assert len(other.facts) == 2
