@@ -97,9 +97,16 @@ def _with_shared_details(first: Sentence, second: Sentence) -> tuple[Sentence, S
     """
     for fact in first.facts:
         for other in second.facts:
-            details = list(zip(fact[2:], other[2:], strict=True))
+            details = zip(fact[2:], other[2:], strict=True)
             if fact[:2] == other[:2] and fact.positive and all(None in pair or len({*pair}) == 1 for pair in details):
-                merged = Fact(*fact[:2], *(own if own is not None else shared for own, shared in details))
+                merged = Fact(
+                    fact.finding,
+                    fact.polarity,
+                    location=fact.location or other.location,
+                    severity=fact.severity or other.severity,
+                    change=fact.change or other.change,
+                    size=fact.size or other.size,
+                )
                 first = first._replace(facts=tuple(merged if entry == fact else entry for entry in first.facts))
                 second = second._replace(facts=tuple(merged if entry == other else entry for entry in second.facts))
     return first, second
