@@ -21,7 +21,7 @@ HUB_NAME = re.compile(r"name: [\w.-]+/[\w.-]+")
 FULL_SIZE = [
     path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
 ]
-LESS_DATA = {"radreward": ["--groups", "8"], "python": ["--train", "80", "--test", "10"]}
+LESS_DATA = {"radreward": ["--groups", "12"], "python": ["--train", "80", "--test", "10"]}
 # The validation after training is enough. Less data instead of limits in batches: whether a limit of 1 is one batch or
 # all of them depends on earlier imports, since Python takes `Union[int, float]` and `Union[float, int]` for the same.
 TRAINER = (
