@@ -21,7 +21,7 @@ HUB_NAME = re.compile(r"name: [\w.-]+/[\w.-]+")
 FULL_SIZE = [
     path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
 ]
-LESS_DATA = {"radreward": ["--groups", "12"], "python": ["--train", "80", "--test", "10"]}
+LESS_DATA = {"radreward": ["--groups", "24"], "python": ["--train", "80", "--test", "10"]}
 # The validation after training is enough. Less data instead of limits in batches: whether a limit of 1 is one batch or
 # all of them depends on earlier imports, since Python takes `Union[int, float]` and `Union[float, int]` for the same.
 TRAINER = (
@@ -64,6 +64,7 @@ SMALL = {
         "data.val_split=0.2",
     ),
     "AffinityModule": (
+        "data.val_split=0.2",  # two folds, each with a part for early stopping, need a few references
         "data.collator.tagger=rules",
         "data.collator.encoder.name=tiny-bert",
         "data.collator.encoder.max_length=200",
