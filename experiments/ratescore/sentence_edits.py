@@ -80,7 +80,7 @@ def rename_finding(text: str, parsed: ParsedSentence, index: int, finding: str, 
 
     >>> text = "Small pneumothorax."
     >>> rename_finding(text, parse_sentence(text), 0, "pneumothorax", Random(0))
-    'Small air in the pleural space.'
+    'Small escaped air in the chest.'
     """
     start, end = parsed.spans[index].name
     current, facts = text[start:end], list(parsed.facts)

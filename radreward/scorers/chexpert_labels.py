@@ -21,6 +21,7 @@ from radreward.text.negation import is_inside, negated_spans
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.significance import significance_weight
+from radreward.text.unstated import unstated_names
 from radreward.types import Scores
 
 LabelState = Literal["positive", "uncertain", "negative"]
@@ -182,6 +183,8 @@ def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
     mentions = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
     for name, pattern in _IMPLIED.items():
         mentions += [(match.span(), (name,)) for match in re.finditer(pattern, sentence)]
+    unstated = unstated_names(_masked(sentence, [span for span, _ in mentions]), [span for span, _ in mentions])
+    mentions = [mention for mention, is_unstated in zip(mentions, unstated, strict=True) if not is_unstated]
     labels: list[tuple[str, LabelState]] = []
     for (start, end), names in mentions:
         state: LabelState = "positive"
@@ -193,6 +196,13 @@ def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
         labels += [(name, state) for name in names]
     labels += [(name, "negative") for name, pattern in _NORMAL.items() if re.search(pattern, sentence)]
     return tuple(labels)
+
+
+def _masked(sentence: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a sentence with # in place of the characters of these spans."""
+    for start, end in spans:
+        sentence = f"{sentence[:start]}{'#' * (end - start)}{sentence[end:]}"
+    return sentence
 
 
 @lru_cache(1)

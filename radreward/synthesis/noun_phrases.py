@@ -136,7 +136,7 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
 
     >>> sides = [Fact("effusion", location="left", severity="severe"), Fact("effusion", location="right")]
     >>> joint_phrase(sides, Random(1)).text
-    'right and massive left effusions'
+    'right and massive left pleural fluid collections'
     """
     names = [name for name in FINDINGS[facts[0].finding].names if not _PLACED_NAME.search(name)]
     if len(facts) == 1 or not names:

@@ -71,7 +71,7 @@ def redact_password(url: str) -> str:
     >>> redact_password("postgresql://me:secret@host/studies")
     'postgresql://me:***@host/studies'
     >>> redact_password("postgresql://host/studies?user=me&password=secret&sslmode=require")
-    'postgresql://host/studies?user=me&password=***&sslmode=require'
+    'postgresql://host/studies?password=***&sslmode=require&user=me'
     """
     with suppress(ArgumentError):  # a path, or not a valid URL
         url = make_url(url).render_as_string(hide_password=True)

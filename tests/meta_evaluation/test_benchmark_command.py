@@ -77,7 +77,7 @@ def test_benchmark_command_prints_tables_and_writes_files(tmp_path: Path, capsys
         (["--scorers", "nobody", "--data=x.jsonl"], "nobody"),
         (["--scorers", "ratescore", "ratescore", "--data=x.jsonl"], "'ratescore' is listed twice"),
         (["--scorers", "ratescore"], "Expected --data or --preferences, or both"),
-        (["--scorers", "ratescore", "--data=x.jsonl"], "x.jsonl: cannot be read"),
+        (["--scorers", "ratescore", "--data=x.jsonl"], "x.jsonl: does not exist"),
         (["--scorers", "ratescore", "--data=x.jsonl", "--bootstrap=-1"], "--bootstrap: Expected a number >= 0"),
     ],
 )

@@ -92,6 +92,6 @@ def test_scorer_rewards_equal_those_of_the_model(backbone: str) -> None:
         expected = saved.model(pack(paths, "rows")).rewards
     scores = scorer.score(*zip(*prompts, strict=True))
     assert scores.sub_scores is not None
-    torch.testing.assert_close(scores.sub_scores, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(scores.sub_scores, expected, rtol=1e-4, atol=1e-4)  # rounded to four decimals
     with torch.inference_mode():  # the model itself is unchanged
         assert torch.equal(saved.model(pack(paths, "rows")).rewards, expected)
