@@ -139,6 +139,7 @@ def _scorer(name: str, score: Floats) -> dict[str, Any]:
     missing = int(np.isnan(score).sum())
     return {
         **{"name": name, "title": name.replace("-", " ").capitalize(), "status": "ok", "failure": None},
+        **{"scorer": name, "output": "total"},
         **{"higher_is_better": name != "radcliq-v1", "range": [None, None] if name == "radcliq-v1" else [0, 1]},
         **{
             "num_scored": len(score) - missing,

@@ -72,7 +72,7 @@ def test_score_cache_returns_stored_scores_per_scorer(tmp_path: Path) -> None:
 
 def test_score_cache_other_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "scores.sqlite").write_text("[]\n{}\n" * 100)
-    with pytest.raises(InputError, match=r"scores\.sqlite: cannot be used as a cache"):
+    with pytest.raises(InputError, match=r"scores\.sqlite: Expected no file, or one that radreward wrote"):
         ScoreCache(tmp_path / "scores.sqlite", "f")
 
 

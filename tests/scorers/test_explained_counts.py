@@ -120,10 +120,11 @@ def test_reward_model_without_evidence_raises() -> None:
 
 
 def test_pair_over_the_limit_has_a_status_and_no_score() -> None:
-    scores = loaded("radreason").score(["Edema.", PAIR[0]], ["Edema. " * 400, PAIR[1]])
+    long = " ".join(f"Nodule of {size} mm." for size in range(1, 400))
+    scores = loaded("radreason").score(["Edema.", PAIR[0]], [long, PAIR[1]])
     assert scores.status[0].startswith("over the limit")
     assert scores.total.isnan().tolist() == [True, False]
-    truncated = load("green", on_too_long="truncate").score(["Edema."], ["Edema. " * 400])
+    truncated = load("green", on_too_long="truncate").score(["Edema."], [long])
     assert truncated.status == ("truncated",)
 
 
