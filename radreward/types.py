@@ -115,6 +115,30 @@ class PromptSegments(NamedTuple):
     """Specific to the candidate."""
 
 
+class TokenPath(NamedTuple):
+    """Token ids of one candidate's prompt."""
+
+    shared: tuple[tuple[int, ...], ...]
+    """Segments that other candidates may share, from the root."""
+    own: tuple[tuple[int, ...], ...]
+    """Nodes below the last shared segment, which do not see each other: the candidate, or each of its statements."""
+
+    @property
+    def segments(self) -> list[list[int]]:
+        """All segments, from the root."""
+        return [list(segment) for segment in (*self.shared, *self.own)]
+
+    @property
+    def num_tokens(self) -> int:
+        """Number of tokens of all segments."""
+        return sum(map(len, self.shared)) + self.num_own_tokens
+
+    @property
+    def num_own_tokens(self) -> int:
+        """Number of tokens of the candidate."""
+        return sum(map(len, self.own))
+
+
 class PackedBatch(NamedTuple):
     """Token nodes, one after the other and without padding.
 
@@ -131,7 +155,21 @@ class PackedBatch(NamedTuple):
     parent_ids: Tensor
     """(M,) int64: parent of each node, which precedes it; -1 for a root."""
     candidate_nodes: Tensor
-    """(C,) int64: node of each candidate, in the order of the rewards."""
+    """(C, M') int64: own nodes of each candidate, in the order of the rewards; -1 is padding.
+
+    M' is 1 unless the template separates the statements of candidates.
+    """
+
+    @property
+    def leaf_nodes(self) -> Tensor:
+        """(C,) int64: the node of each candidate.
+
+        Raises:
+            ValueError: If a candidate has several nodes.
+        """
+        if self.candidate_nodes.shape[1] != 1:
+            raise ValueError("Expected one node per candidate. Use a template that does not separate statements.")
+        return self.candidate_nodes[:, 0]
 
 
 class LocatedErrorTargets(NamedTuple):

@@ -8,19 +8,19 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from radreward.types import PackedBatch
+from radreward.types import PackedBatch, TokenPath
 
 Packing = Literal["tree", "rows"]
 """tree: candidates share instruction and reference. rows: each candidate has its own."""
 
 
 def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing = "tree") -> PackedBatch:
-    """Return the nodes of token paths.
+    """Return the nodes of token paths of candidates with one own segment, see `pack_paths`.
 
     Args:
-        paths: Per candidate, the token ids of its segments from the root to its own. Equal segments after equal ones
-            are one node; a candidate's own segment is never shared.
+        paths: Per candidate, the token ids of its segments from the root to its own.
         packing: Candidates that share nodes.
 
     Raises:
@@ -30,30 +30,56 @@ def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing = "tree") ->
     >>> packed.input_ids.tolist(), packed.position_ids.tolist()
     ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3])
     >>> packed.node_lengths.tolist(), packed.parent_ids.tolist(), packed.candidate_nodes.tolist()
-    ([2, 1, 2], [-1, 0, 0], [1, 2])
+    ([2, 1, 2], [-1, 0, 0], [[1], [2]])
     """
-    if not paths or any(not path or not all(path) for path in paths):
+    return pack_paths([TokenPath(tuple(map(tuple, path[:-1])), tuple(map(tuple, path[-1:]))) for path in paths], packing)
+
+
+def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedBatch:
+    """Return the nodes of token paths.
+
+    Equal shared segments after equal ones are one node, and so are equal statements of several candidates. The only own
+    segment of a candidate is never shared.
+
+    Args:
+        paths: One per candidate.
+        packing: Candidates that share nodes.
+
+    Raises:
+        ValueError: If there is no path, or a segment is empty.
+
+    >>> packed = pack_paths([TokenPath(((7, 8),), ((1,), (2, 3))), TokenPath(((7, 8),), ((2, 3),))])
+    >>> packed.input_ids.tolist(), packed.position_ids.tolist(), packed.candidate_nodes.tolist()
+    ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3], [[1, 2], [2, -1]])
+    """
+    if not paths or any(not path.own or not all((*path.shared, *path.own)) for path in paths):
         raise ValueError("Expected at least one path, of segments that are not empty.")
     segments: list[Sequence[int]] = []
     parents: list[int] = []
-    shared: dict[object, int] = {}
+    nodes: dict[object, int] = {}
+    separates_statements = any(len(path.own) > 1 for path in paths)
+
+    def add(parent: int, segment: Sequence[int], owner: int | None) -> int:
+        node = nodes.setdefault((parent, segment, owner), len(segments))
+        if node == len(segments):
+            segments.append(segment)
+            parents.append(parent)
+        return node
+
     candidate_nodes = []
     for index, path in enumerate(paths):
-        parent = -1
-        for depth, segment in enumerate(path):
-            own = index if packing == "rows" or depth == len(path) - 1 else None
-            node = shared.setdefault((parent, tuple(segment), own), len(segments))
-            if node == len(segments):
-                segments.append(segment)
-                parents.append(parent)
-            parent = node
-        candidate_nodes.append(parent)
+        parent, row = -1, index if packing == "rows" else None
+        for segment in path.shared:
+            parent = add(parent, segment, row)
+        owner = row if separates_statements else index
+        own = [add(parent, segment, owner) for segment in path.own]
+        candidate_nodes.append(torch.tensor(own))
     return PackedBatch(
         torch.tensor(list(chain.from_iterable(segments))),
         torch.cat(_positions(segments, parents)),
         torch.tensor([len(segment) for segment in segments]),
         torch.tensor(parents),
-        torch.tensor(candidate_nodes),
+        pad_sequence(candidate_nodes, batch_first=True, padding_value=-1),
     )
 
 
@@ -72,30 +98,40 @@ def node_starts(packed: PackedBatch) -> Tensor:
 
 
 def paths_of(packed: PackedBatch) -> list[list[int]]:
-    """Return the nodes of each candidate's path from the root.
+    """Return the nodes of the path of each candidate with one node, from the root.
 
     >>> paths_of(pack([[[7, 8], [1]], [[7, 8], [2, 3]]]))
     [[0, 1], [0, 2]]
     """
-    parents, paths = packed.parent_ids.tolist(), []
-    for node in packed.candidate_nodes.tolist():
-        path = []
-        while node >= 0:
-            path.append(node)
-            node = parents[node]
-        paths.append(path[::-1])
-    return paths
+    parents = packed.parent_ids.tolist()
+    return [_path_to(node, parents) for node in packed.leaf_nodes.tolist()]
 
 
-def unpack(packed: PackedBatch) -> list[list[list[int]]]:
-    """Return the token paths of a batch in the order of its candidates: the inverse of `pack`."""
-    segments = [segment.tolist() for segment in torch.split(packed.input_ids, packed.node_lengths.tolist())]
-    return [[segments[node] for node in path] for path in paths_of(packed)]
+def _path_to(node: int, parents: Sequence[int]) -> list[int]:
+    """Return the ancestors of a node from the root, and the node."""
+    path = []
+    while node >= 0:
+        path.append(node)
+        node = parents[node]
+    return path[::-1]
+
+
+def unpack(packed: PackedBatch) -> list[TokenPath]:
+    """Return the token paths of a batch in the order of its candidates: the inverse of `pack_paths`."""
+    segments = [tuple(segment.tolist()) for segment in torch.split(packed.input_ids, packed.node_lengths.tolist())]
+    parents = packed.parent_ids.tolist()
+    return [
+        TokenPath(
+            tuple(segments[node] for node in _path_to(parents[own[0]], parents)),
+            tuple(segments[node] for node in own if node >= 0),
+        )
+        for own in packed.candidate_nodes.tolist()
+    ]
 
 
 def to_rows(packed: PackedBatch) -> PackedBatch:
     """Return the same candidates on the same device, each with its own nodes, for the packing check."""
-    return to_device(pack(unpack(packed), "rows"), packed.input_ids.device)
+    return to_device(pack_paths(unpack(packed), "rows"), packed.input_ids.device)
 
 
 def to_device(packed: PackedBatch, device: torch.device) -> PackedBatch:

@@ -9,7 +9,7 @@ from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import TooLongError
 from radreward.prompts import PromptTemplate
 from radreward.text.normalization import normalize_report
-from radreward.types import PromptSegments
+from radreward.types import PromptSegments, TokenPath
 
 OnTooLong = Literal["error", "truncate"]
 """Handling of a prompt over the limit: raise an error that names it, or truncate both reports."""
@@ -44,22 +44,30 @@ class PromptEncoder:
         """Return the token ids of each segment of a prompt, from the root to the candidate; never truncated."""
         return self.segment_tokenizer.encode_segments(self.render(reference, candidate))
 
+    def token_path(self, reference: str, candidate: str) -> TokenPath:
+        """Return the tokens of a prompt, with the candidate's statements apart if the template separates them."""
+        *shared, own = map(tuple, self.token_segments(reference, candidate))
+        if not self.template.separates_statements:
+            return TokenPath(tuple(shared), (own,))
+        statements = self.segment_tokenizer.encode_statements(normalize_report(candidate))
+        return TokenPath(tuple(shared), tuple(map(tuple, statements)))
+
     def render(self, reference: str, candidate: str) -> PromptSegments:
         """Return the texts of a prompt, with both reports normalized as in scoring."""
         return self.template.render(normalize_report(reference), normalize_report(candidate), self.criteria)
 
-    def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[list[list[int]], bool]:
-        """Return the token segments within the limit, and True if a report was truncated.
+    def encode(self, reference: str, candidate: str, truncate: bool) -> tuple[TokenPath, bool]:
+        """Return the tokens within the limit, and True if a report was truncated.
 
         Truncation keeps the beginnings of reference and candidate, in equal shares, and all of the template.
 
         Raises:
             PromptTooLongError: If the prompt is over the limit and `truncate` is off, or the template leaves no room.
         """
-        segments = self.token_segments(reference, candidate)
-        length = sum(map(len, segments))
+        path = self.token_path(reference, candidate)
+        length = path.num_tokens
         if length <= self.max_length:
-            return segments, False
+            return path, False
         if not truncate:
             raise PromptTooLongError(f"Expected at most {self.max_length} tokens but the prompt has {length}")
         shorten = self.segment_tokenizer.truncate
@@ -67,9 +75,9 @@ class PromptEncoder:
         room = self.max_length - (length - sum(lengths))
         while room >= 2:
             share = min(lengths[0], max(room // 2, room - lengths[1]))
-            segments = self.token_segments(shorten(reference, share), shorten(candidate, room - share))
-            if sum(map(len, segments)) <= self.max_length:
-                return segments, True
+            path = self.token_path(shorten(reference, share), shorten(candidate, room - share))
+            if path.num_tokens <= self.max_length:
+                return path, True
             room -= 1  # a word that is split may have more tokens than before
         raise PromptTooLongError(
             f"Expected room for two reports, but the template leaves none of {self.max_length} tokens"
@@ -77,7 +85,7 @@ class PromptEncoder:
 
     def encode_or_raise(
         self, reference: str, candidate: str, on_too_long: OnTooLong, label: str
-    ) -> tuple[list[list[int]], bool]:
+    ) -> tuple[TokenPath, bool]:
         """Return what `encode` returns.
 
         Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from bisect import bisect_left
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -163,6 +164,17 @@ class SegmentTokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text, without special tokens."""
         return self._encode_cached(text)
+
+    def encode_statements(self, text: str) -> list[list[int]]:
+        """Return the tokens of each independent statement of a standardized text, in the order of `standard_wording`.
+
+        Together they are the tokens of the text. A text without a statement has the end token.
+        """
+        wording = standard_wording(text)
+        statements: list[list[int]] = [[] for _ in wording.statement_starts]
+        for token, (_, end) in zip(self._encode_cached(text), self._spans(wording.text), strict=True):
+            statements[bisect_left(wording.statement_starts, end) - 1].append(token)
+        return [tokens for tokens in statements if tokens] or [self._end]
 
     def length(self, text: str) -> int:
         """Return the number of tokens of a text."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.models.pooling import TokenSpans, node_spans
+from radreward.models.pooling import TokenSpans, node_spans, reference_spans
 from radreward.types import PackedBatch, Side
 
 WINDOW = 9
@@ -121,9 +121,8 @@ class TokenComparison(nn.Module):
 
         The evidence of a window is assigned to its largest token, so that a neighbouring statement gets none.
         """
-        nodes = packed.candidate_nodes
-        candidate = self._project(hidden, node_spans(packed, nodes))
-        reference = self._project(hidden, node_spans(packed, packed.parent_ids[nodes]))
+        candidate = self._project(hidden, node_spans(packed, packed.candidate_nodes))
+        reference = self._project(hidden, reference_spans(packed))
         return PairEvidence(
             self._compare(candidate, reference, self.candidate_evidence),
             self._compare(reference, candidate, self.reference_evidence),
@@ -131,7 +130,9 @@ class TokenComparison(nn.Module):
 
     def _project(self, hidden: Tensor, spans: TokenSpans) -> _ProjectedSide:
         states = spans.gather(hidden)
-        return _ProjectedSide(self.key(states), self.value(states), spans.mask)
+        # Windows do not reach from one node to the next.
+        slots = torch.arange(spans.mask.shape[1], device=hidden.device) + WINDOW // 2 * spans.node
+        return _ProjectedSide(self.key(states), self.value(states), spans.mask, slots)
 
     def _compare(self, own: _ProjectedSide, other: _ProjectedSide, output: nn.Linear) -> TokenEvidence:
         """Return the evidence of one side's tokens, compared with the other side's and joined with their neighbours."""
@@ -141,10 +142,11 @@ class TokenComparison(nn.Module):
         weights = similarity.softmax(-1)  # (C, heads, S, T)
         x, y = own.values, (weights @ self._split(other.values)).transpose(1, 2).flatten(2)
         compared = F.gelu(self.compare(torch.cat([x, y, (x - y).abs(), x * y], -1))) * own.mask.unsqueeze(-1)
+        compared, mask = own.spread(compared), own.spread(own.mask.unsqueeze(-1)).squeeze(-1)
         joined = F.gelu(self.mix(self.neighbours(compared.transpose(1, 2)).transpose(1, 2)))
-        values, peaks = _window_evidence(output(compared + joined), own.mask)
+        values, peaks = _window_evidence(output(compared + joined), mask)
         values = torch.zeros_like(values).scatter_add_(1, peaks, values)
-        return TokenEvidence(values, weights.mean(1).argmax(-1), own.mask)
+        return TokenEvidence(own.collect(values), weights.mean(1).argmax(-1), own.mask)
 
     def _split(self, tensor: Tensor) -> Tensor:
         """Return (C, S, D) as (C, heads, S, D / heads)."""
@@ -157,6 +159,17 @@ class _ProjectedSide(NamedTuple):
     keys: Tensor
     values: Tensor
     mask: Tensor
+    slots: Tensor
+    """(C, S) int64: place of each token if half a window is left free between nodes."""
+
+    def spread(self, values: Tensor) -> Tensor:
+        """Return the (C, S, D) values of the tokens at their slots, 0 in between."""
+        index = self.slots.unsqueeze(-1).expand_as(values)
+        return values.new_zeros(len(values), int(self.slots.max()) + 1, values.shape[-1]).scatter(1, index, values)
+
+    def collect(self, values: Tensor) -> Tensor:
+        """Return the (C, S, D) values at the slots of the tokens."""
+        return values.gather(1, self.slots.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
 
 
 def _window_evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -86,7 +86,7 @@ class GenerativeEvaluator:
             except PromptTooLongError as error:
                 answers[pair] = GeneratedAnswer(None, "", str(error), False)
                 continue
-            prompts.append(prompt)
+            prompts.append(prompt.segments)
             pending.append((pair, truncated))
         engine = TransformersEngine(self.model, self.prompt_encoder.tokenizer, batch_size)
         completions = engine.greedy(prompts, self.prompt_encoder.max_answer_length, self.prompt_encoder.stop_strings)

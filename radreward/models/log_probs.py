@@ -81,7 +81,7 @@ def _row_log_probs(
     packed = to_device(pack([[prompt, completion] for completion in completions]), causal_lm.device)
     # Each token is predicted by the one before it; the first of a completion by the last of the prompt.
     previous = torch.arange(len(packed.input_ids), device=causal_lm.device) - 1
-    previous[node_starts(packed)[packed.candidate_nodes]] = len(prompt) - 1
+    previous[node_starts(packed)[packed.leaf_nodes]] = len(prompt) - 1
     inputs = packed_inputs(causal_lm, packed)
     logits = causal_lm(**inputs, logits_to_keep=previous[len(prompt) :]).logits[0].float()
     if temperature != 1.0:

@@ -14,12 +14,14 @@ from radreward.types import PackedBatch
 
 
 class TokenSpans(NamedTuple):
-    """Tokens of one node per candidate, padded."""
+    """Tokens of the nodes of each candidate, one node after the other, padded."""
 
     columns: Tensor
     """(C, S) int64: indices of the tokens."""
     mask: Tensor
     """(C, S) bool: True for tokens, False for padding."""
+    node: Tensor
+    """(C, S) int64: number of each token's node among the nodes of its candidate; the last one at padding."""
 
     def gather(self, hidden: Tensor) -> Tensor:
         """Return (C, S, H) states, zeros at padding, from (T, H) hidden states."""
@@ -27,12 +29,20 @@ class TokenSpans(NamedTuple):
 
 
 def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
-    """Return the tokens of (C,) nodes, one per candidate; -1, the parent of a root, has an empty span."""
+    """Return the tokens of (C, M) nodes of C candidates; -1, padding or the parent of a root, has no token."""
     index = nodes.clamp_min(0)
     lengths = packed.node_lengths[index] * (nodes >= 0)
-    offset = torch.arange(int(lengths.max()), device=nodes.device)
-    mask = offset < lengths.unsqueeze(1)
-    return TokenSpans((node_starts(packed)[index].unsqueeze(1) + offset) * mask, mask)
+    ends = lengths.cumsum(1)  # of each node among the tokens of its candidate
+    offset = torch.arange(int(ends[:, -1].max()), device=nodes.device).expand(len(nodes), -1).contiguous()
+    mask = offset < ends[:, -1:]
+    node = torch.searchsorted(ends, offset, right=True).clamp_max(nodes.shape[1] - 1)
+    first = node_starts(packed)[index] - (ends - lengths)  # of a node's tokens, less those before it
+    return TokenSpans((first.gather(1, node) + offset) * mask, mask, node)
+
+
+def reference_spans(packed: PackedBatch) -> TokenSpans:
+    """Return the tokens of the reference of each candidate."""
+    return node_spans(packed, packed.parent_ids[packed.candidate_nodes[:, :1]])
 
 
 class Pooling(nn.Module, ABC):
@@ -60,7 +70,7 @@ class LastTokenPooling(Pooling):
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
         ends = packed.node_lengths.cumsum(0)
-        return hidden[ends[packed.candidate_nodes] - 1]
+        return hidden[ends[packed.leaf_nodes] - 1]
 
 
 class MeanPooling(Pooling):
@@ -77,7 +87,7 @@ class FirstTokenPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        return hidden[node_starts(packed)[packed.candidate_nodes]]
+        return hidden[node_starts(packed)[packed.leaf_nodes]]
 
 
 class CrossMatchingPooling(Pooling):
@@ -102,8 +112,7 @@ class CrossMatchingPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        nodes = packed.candidate_nodes
-        reference, candidate = node_spans(packed, packed.parent_ids[nodes]), node_spans(packed, nodes)
+        reference, candidate = reference_spans(packed), node_spans(packed, packed.candidate_nodes)
         x, y = self.project(reference.gather(hidden)), self.project(candidate.gather(hidden))
         sides = (
             *self._compare_side(y, x, candidate.mask, reference.mask),

@@ -2,6 +2,13 @@
 
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.prompts.parsing import ParsedAnswer
-from radreward.prompts.template import PlainPairTemplate, PromptTemplate
+from radreward.prompts.template import PlainPairTemplate, PromptTemplate, StatementPairTemplate
 
-__all__ = ["ErrorAnalysis", "GenerativeTemplate", "ParsedAnswer", "PlainPairTemplate", "PromptTemplate"]
+__all__ = [
+    "ErrorAnalysis",
+    "GenerativeTemplate",
+    "ParsedAnswer",
+    "PlainPairTemplate",
+    "PromptTemplate",
+    "StatementPairTemplate",
+]

@@ -15,6 +15,8 @@ class PromptTemplate(ABC):
 
     standardizes_reports: ClassVar[bool] = False
     """True if the reports are converted by `standard_wording`; then the prompt must not contain other text."""
+    separates_statements: ClassVar[bool] = False
+    """True if each statement of a candidate sees only itself and the reference; only with standardized reports."""
 
     @abstractmethod
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
@@ -36,8 +38,19 @@ class PlainPairTemplate(PromptTemplate):
         return PromptSegments("", reference, candidate)
 
 
+class StatementPairTemplate(PlainPairTemplate):
+    """Both reports, each statement of the candidate apart.
+
+    What a model says of a statement then depends on this statement and the reference only, so that another statement of
+    the candidate cannot hide an error, and the order of statements does not matter.
+    """
+
+    separates_statements = True
+
+
 TEMPLATES = {
     "PlainPairTemplate": "radreward.prompts.template.PlainPairTemplate",
+    "StatementPairTemplate": "radreward.prompts.template.StatementPairTemplate",
     "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
 }
 """Import path of each template that a saved model may name; no code is loaded from a model's folder."""

@@ -65,6 +65,8 @@ class StandardWording(NamedTuple):
     starts: list[int]
     """Start of each part in the text, in order."""
     original: str
+    statement_starts: list[int]
+    """Start of each independent statement in the text, in order; statements that refer back belong to the one before."""
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original that a span of the text comes from. A replaced part counts as a whole.
@@ -104,10 +106,13 @@ def standard_wording(text: str) -> StandardWording:
     """
     texts: list[str] = []
     parts: list[tuple[int, int]] = []
-    for first, last in _ordered_statements(text):
+    independent: list[int] = []  # number of the first part of each independent statement
+    for first, last, refers_back in _ordered_statements(text):
         if parts:
             texts.append(" ")
             parts.append((first, first))
+        if not refers_back:
+            independent.append(len(parts))
         end = first
         for match in _PATTERN.finditer(text, first, last):
             texts += [text[end : match.start()], _replacement(match)]
@@ -116,12 +121,16 @@ def standard_wording(text: str) -> StandardWording:
         texts.append(text[end:last])
         parts.append((end, last))
     if not parts:
-        texts, parts = [""], [(0, 0)]
-    return StandardWording("".join(texts), parts, [0, *accumulate(map(len, texts[:-1]))], text)
+        texts, parts, independent = [""], [(0, 0)], [0]
+    starts = [0, *accumulate(map(len, texts[:-1]))]
+    return StandardWording("".join(texts), parts, starts, text, [starts[number] for number in independent])
 
 
-def _ordered_statements(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the statements that may report a finding, in the order of their words, each wording once."""
+def _ordered_statements(text: str) -> list[tuple[int, int, bool]]:
+    """Return the statements that may report a finding, in the order of their words, each wording once.
+
+    Each has its start, its end and True if it refers back to the one before it.
+    """
     groups: list[list[tuple[int, int]]] = []
     for start, end in sentence_spans(text):
         statement = text[start:end]
@@ -133,7 +142,7 @@ def _ordered_statements(text: str) -> list[tuple[int, int]]:
     by_words: dict[str, list[tuple[int, int]]] = {}
     for group in groups:
         by_words.setdefault(" ".join(wording_key(text[slice(*span)]) for span in group), group)
-    return [span for _, group in sorted(by_words.items()) for span in group]
+    return [(*span, number > 0) for _, group in sorted(by_words.items()) for number, span in enumerate(group)]
 
 
 def _replacement(match: re.Match[str]) -> str:

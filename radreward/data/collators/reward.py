@@ -16,10 +16,10 @@ from radreward.data.located_error_targets import (
     statement_errors,
     unknown_statement_errors,
 )
-from radreward.data.packing import Packing, pack
+from radreward.data.packing import Packing, pack_paths
 from radreward.data.prompt_encoder import OnTooLong, PromptEncoder
 from radreward.prompts import PlainPairTemplate, PromptTemplate
-from radreward.types import Candidate, ReportGroup, RewardTargets, RewardTrainingBatch, Side
+from radreward.types import Candidate, ReportGroup, RewardTargets, RewardTrainingBatch, Side, TokenPath
 
 
 class RewardCollator(Collator):
@@ -82,12 +82,15 @@ class RewardCollator(Collator):
             located_errors=located_error_targets(located) if self.locates_errors else None,
         )
         ids = tuple(group.id for group in groups)
-        return RewardTrainingBatch(pack(paths, self.packing), targets, ids, num_truncated, tuple(report_pairs))
+        return RewardTrainingBatch(pack_paths(paths, self.packing), targets, ids, num_truncated, tuple(report_pairs))
 
     def _statement_errors(
-        self, reference: str, candidate: Candidate, path: Sequence[Sequence[int]], label: str
+        self, reference: str, candidate: Candidate, path: TokenPath, label: str
     ) -> StatementErrors:
-        num_tokens = {Side.CANDIDATE: len(path[-1]), Side.REFERENCE: len(path[-2]) if len(path) > 1 else 0}
+        num_tokens = {
+            Side.CANDIDATE: path.num_own_tokens,
+            Side.REFERENCE: len(path.shared[-1]) if path.shared else 0,
+        }
         if candidate.located_errors is None:
             return unknown_statement_errors(num_tokens, len(self.criteria))
         segments = self.prompt_encoder.render(reference, candidate.text)
@@ -103,6 +106,5 @@ class RewardCollator(Collator):
         if self.on_too_long == "error":
             for _, reference, candidate, label in candidates_of([group]):
                 self.prompt_encoder.encode_or_raise(reference, candidate.text, "error", label)
-        encode = self.prompt_encoder.token_segments
-        paths = [encode(group.reference, candidate.text) for candidate in group.candidates]
-        return sum(map(len, paths[0])) + sum(len(path[-1]) for path in paths[1:])
+        paths = [self.prompt_encoder.token_path(group.reference, candidate.text) for candidate in group.candidates]
+        return paths[0].num_tokens + sum(path.num_own_tokens for path in paths[1:])

@@ -73,4 +73,7 @@ class RolloutCollator(Collator):
 
     def _encode(self, entry: LabelledCandidate) -> tuple[list[list[int]], bool]:
         """Return the segments of a prompt, and True if a report was truncated."""
-        return self.prompt_encoder.encode_or_raise(entry.reference, entry.candidate.text, self.on_too_long, entry.label)
+        path, truncated = self.prompt_encoder.encode_or_raise(
+            entry.reference, entry.candidate.text, self.on_too_long, entry.label
+        )
+        return path.segments, truncated

@@ -174,7 +174,7 @@ class SFTCollator(Collator):
                 f"{entry.label}: Expected an answer of at most {limit} tokens but it has {len(answer)}. "
                 "Set a larger max_answer_length, or data.skip_too_long."
             )
-        return _EncodedCandidate(errors, text, prompt, answer)
+        return _EncodedCandidate(errors, text, prompt.segments, answer)
 
 
 def count_labels(labels: Tensor) -> int:
@@ -190,9 +190,9 @@ def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
         starts: (C,) start of each answer in this node.
     """
     labels = torch.full_like(packed.input_ids, IGNORE_INDEX)
-    ends = packed.node_lengths.cumsum(0)[packed.candidate_nodes].tolist()
+    ends = packed.node_lengths.cumsum(0)[packed.leaf_nodes].tolist()
     for start, answer_start, end in zip(
-        node_starts(packed)[packed.candidate_nodes].tolist(), starts, ends, strict=True
+        node_starts(packed)[packed.leaf_nodes].tolist(), starts, ends, strict=True
     ):
         labels[start + answer_start - 1 : end - 1] = packed.input_ids[start + answer_start : end]
     return labels

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.data.packing import pack, to_device
+from radreward.data.packing import pack_paths, to_device
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.devices import resolve_device
@@ -19,16 +19,13 @@ from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
 from radreward.models.precision import Precision, check_precision
-from radreward.prompts import PlainPairTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import StatementEvidence, locate_errors
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.types import Scores, Side
+from radreward.types import Scores, Side, TokenPath
 
-_TokenPath = tuple[tuple[int, ...], ...]
-"""Token segments of one candidate, from the most shared to its own."""
 _SideEvidence = Mapping[Side, TokenEvidence]
 """Evidence of the tokens of a candidate and of its reference."""
 EMBEDDED_DIR = Path(__file__).with_name("embedded")
@@ -102,7 +99,7 @@ class RewardModelScorer(Scorer):
         self.has_evidence = (
             isinstance(model, EvidenceRewardModel)
             and artifact.calibration is not None
-            and type(artifact.template) is PlainPairTemplate
+            and artifact.template.standardizes_reports
         )
         self.uses_context = self.has_evidence and self.has_quality
         self.device = self._device = next(self._model.parameters()).device
@@ -218,27 +215,27 @@ class RewardModelScorer(Scorer):
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]
-    ) -> tuple[list[_TokenPath | None], list[str]]:
+    ) -> tuple[list[TokenPath | None], list[str]]:
         """Return the token path (None if too long) and the status of each pair."""
-        paths: list[_TokenPath | None] = []
+        paths: list[TokenPath | None] = []
         status = []
         for reference, candidate in zip(references, candidates, strict=True):
             try:
-                segments, truncated = self._prompt_encoder.encode(reference, candidate, self.on_too_long == "truncate")
+                path, truncated = self._prompt_encoder.encode(reference, candidate, self.on_too_long == "truncate")
             except PromptTooLongError as error:
                 paths.append(None)
                 status.append(f"over the limit: {error}")
                 continue
-            paths.append(tuple(map(tuple, segments)))
+            paths.append(path)
             status.append(STATUS_TRUNCATED if truncated else STATUS_OK)
         return paths, status
 
     @torch.inference_mode()
-    def _compute_outputs(self, paths: list[_TokenPath]) -> dict[_TokenPath, tuple[Tensor, _SideEvidence | None]]:
+    def _compute_outputs(self, paths: list[TokenPath]) -> dict[TokenPath, tuple[Tensor, _SideEvidence | None]]:
         """Return per path the (N + 2,) rewards and finding weights (NaN if not predicted), and the evidence."""
-        output_of: dict[_TokenPath, tuple[Tensor, _SideEvidence | None]] = {}
+        output_of: dict[TokenPath, tuple[Tensor, _SideEvidence | None]] = {}
         for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
-            packed = to_device(pack(batch, self.packing), self._device)
+            packed = to_device(pack_paths(batch, self.packing), self._device)
             rewards, finding_weights, evidence = self._model(packed)
             if finding_weights is None:
                 finding_weights = rewards.new_full((len(rewards), 2), torch.nan)
@@ -267,10 +264,10 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     return model
 
 
-def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[list[_TokenPath]]:
+def _length_batches(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[list[TokenPath]]:
     """Yield batches of rows of similar length, of at most `max_tokens` tokens with padding or of one longer row."""
     rows = sorted(_build_rows(paths, packing, max_tokens), key=lambda row: row[0])
-    batch: list[_TokenPath] = []
+    batch: list[TokenPath] = []
     num_rows = 0
     for length, members in rows:  # ascending, so that the last row of a batch is its longest
         if batch and length * (num_rows + 1) > max_tokens:
@@ -282,19 +279,19 @@ def _length_batches(paths: list[_TokenPath], packing: str, max_tokens: int) -> I
         yield batch
 
 
-def _build_rows(paths: list[_TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[_TokenPath]]]:
+def _build_rows(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[tuple[int, list[TokenPath]]]:
     """Yield the length and the candidates of each row. Many candidates of one reference are split into several rows."""
-    groups: dict[object, list[_TokenPath]] = {}
+    groups: dict[object, list[TokenPath]] = {}
     for path in paths:
-        groups.setdefault(path[:-1] if packing == "tree" else path, []).append(path)
+        groups.setdefault(path.shared if packing == "tree" else path, []).append(path)
     for members in groups.values():
-        prefix = sum(map(len, members[0][:-1]))
-        row: list[_TokenPath] = []
+        prefix = sum(map(len, members[0].shared))
+        row: list[TokenPath] = []
         length = prefix
         for path in members:
-            if row and length + len(path[-1]) > max_tokens:
+            if row and length + path.num_own_tokens > max_tokens:
                 yield length, row
                 row, length = [], prefix
             row.append(path)
-            length += len(path[-1])
+            length += path.num_own_tokens
         yield length, row
