@@ -22,12 +22,13 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import kendalltau
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import BertConfig, BertModel
 
 import radreward
 from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
-from radreward.data.packing import pack
+from radreward.data.packing import pack_paths
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.errors import InputError
 from radreward.models import Backbone, PooledRewardModel, RewardModel, RewardModelArtifact
@@ -36,6 +37,7 @@ from radreward.models.precision import Precision, check_precision
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers.registry import EMBEDDED_DIR
 from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
+from radreward.types import TokenPath
 
 VOCABULARY = (
     "the a of is are no with and left right lung heart effusion small large mild severe stable clear new pleural basal "
@@ -103,12 +105,12 @@ def peer_totals(saved: RewardModelArtifact, batch: int, in_file_order: bool) -> 
         paths = [prompts.encode(*pair, truncate=True)[0] for pair in pairs]
         order = list(range(len(paths)))
         if not in_file_order:
-            order.sort(key=lambda row: sum(map(len, paths[row])))
+            order.sort(key=lambda row: paths[row].num_tokens)
         rewards = torch.empty(len(paths), len(model.criteria))
         for start in range(0, len(order), batch):
             rows = order[start : start + batch]
             chosen = [paths[row] for row in rows]
-            rewards[rows] = model.read_out(padded_states(encoder, chosen), pack(chosen, "rows")).rewards
+            rewards[rows] = model.read_out(padded_states(encoder, chosen), pack_paths(chosen, "rows")).rewards
         return model.criteria.total(rewards)
 
     return totals
@@ -123,20 +125,24 @@ def transformers_bert(model: RewardModel) -> Any:
     return encoder.eval()
 
 
-def padded_states(encoder: Any, paths: Sequence[Sequence[Sequence[int]]]) -> Tensor:
-    """Return the (T, H) states of all tokens, in padded rows whose segments see themselves and earlier ones."""
-    rows = [[token for segment in path for token in segment] for path in paths]
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.int64)
-    segments = torch.full(ids.shape, -1)
-    for row, (tokens, path) in enumerate(zip(rows, paths, strict=True)):
-        ids[row, : len(tokens)] = torch.tensor(tokens)
-        numbers = torch.arange(len(path)).repeat_interleave(torch.tensor([len(segment) for segment in path]))
-        segments[row, : len(tokens)] = numbers
-    visible = (segments[:, None] >= 0) & (segments[:, None] <= segments[:, :, None])
-    visible |= segments[:, :, None] < 0  # padding sees everything, so that no row of the softmax is empty
+def padded_states(encoder: Any, paths: Sequence[TokenPath]) -> Tensor:
+    """Return the (T, H) states of all tokens, in padded rows. A node sees itself and the shared ones before it."""
+    packed = [pack_paths([path], "rows") for path in paths]
+    ids, positions, nodes = (
+        pad_sequence(rows, batch_first=True, padding_value=padding)
+        for rows, padding in (
+            ([row.input_ids for row in packed], 0),
+            ([row.position_ids for row in packed], 0),
+            ([torch.arange(len(row.node_lengths)).repeat_interleave(row.node_lengths) for row in packed], -1),
+        )
+    )
+    is_shared = nodes < torch.tensor([[len(path.shared)] for path in paths])
+    own, other = nodes[:, :, None], nodes[:, None]
+    visible = (other >= 0) & ((other == own) | (is_shared[:, None] & (other < own)))
+    visible |= own < 0  # padding sees everything, so that no row of the softmax is empty
     mask = torch.zeros(visible.shape).masked_fill_(~visible, torch.finfo(torch.float32).min)[:, None]
-    states: Tensor = encoder(ids, attention_mask=mask).last_hidden_state
-    return states[segments >= 0]
+    states: Tensor = encoder(ids, attention_mask=mask, position_ids=positions).last_hidden_state
+    return states[nodes >= 0]
 
 
 def build_variants(saved: RewardModelArtifact) -> dict[str, Totals]:

@@ -113,7 +113,7 @@ def evaluate(
     """Return mean accuracy rewards of sampled and of greedy answers; of the latter also agreement and errors stated."""
     encoder = evaluator.prompt_encoder
     prompts = [
-        encoder.encode(group.reference, candidate.text, truncate=False)[0]
+        encoder.encode(group.reference, candidate.text, truncate=False)[0].segments
         for group in groups
         for candidate in group.candidates
     ]

@@ -32,7 +32,9 @@ def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing = "tree") ->
     >>> packed.node_lengths.tolist(), packed.parent_ids.tolist(), packed.candidate_nodes.tolist()
     ([2, 1, 2], [-1, 0, 0], [[1], [2]])
     """
-    return pack_paths([TokenPath(tuple(map(tuple, path[:-1])), tuple(map(tuple, path[-1:]))) for path in paths], packing)
+    return pack_paths(
+        [TokenPath(tuple(map(tuple, path[:-1])), tuple(map(tuple, path[-1:]))) for path in paths], packing
+    )
 
 
 def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedBatch:

@@ -166,15 +166,15 @@ class SegmentTokenizer:
         return self._encode_cached(text)
 
     def encode_statements(self, text: str) -> list[list[int]]:
-        """Return the tokens of each independent statement of a standardized text, in the order of `standard_wording`.
+        """Return the tokens of each independent statement of a standardized text, and the end token by itself.
 
-        Together they are the tokens of the text. A text without a statement has the end token.
+        The statements are in the order of `standard_wording`. Together they are the tokens of the text.
         """
         wording = standard_wording(text)
         statements: list[list[int]] = [[] for _ in wording.statement_starts]
         for token, (_, end) in zip(self._encode_cached(text), self._spans(wording.text), strict=True):
             statements[bisect_left(wording.statement_starts, end) - 1].append(token)
-        return [tokens for tokens in statements if tokens] or [self._end]
+        return [tokens for tokens in (*statements, self._end) if tokens]
 
     def length(self, text: str) -> int:
         """Return the number of tokens of a text."""

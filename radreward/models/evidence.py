@@ -16,6 +16,10 @@ WINDOW = 9
 _INITIAL_BIAS = -3.0
 """Makes evidence start near 0: most statements of most candidates are correct."""
 
+_MIN_WEIGHT = 0.005
+"""Finding weight from which a statement counts as right or wrong."""
+_PARTLY_RIGHT = 0.25
+"""Ratio of matched to wrong weight from which a statement can explain a finding of the reference."""
 MIN_SUPPORT = 0.1
 """Evidence at which half of the wrong weight of a token counts."""
 
@@ -92,16 +96,30 @@ class TokenComparison(nn.Module):
     so one error in a statement adds about 1, whatever the length of the statement. The sum over the tokens of candidate
     (additions, wrong details) and reference (omissions) is unbounded.
 
+    A window does not reach from one node to the next. A wrong statement of the candidate must not hide an omission: if
+    the model predicts finding weights and the candidate's statements are nodes of their own, the alignment of the
+    reference multiplies the weight of the tokens of a statement by min(1, (m + 0.005) / (w / 4 + 0.005))^4, with m and
+    w its matched and wrong weight. No gradient flows through this factor, and it is 1 for a statement that is half right.
+
     Args:
         hidden_size: Hidden size of the backbone.
         output_size: Number of kinds of evidence (K).
+        predicts_findings: The last two kinds are the matched and the wrong weight.
         comparison_size: Size of keys and values.
         heads: Number of alignments of a token.
     """
 
-    def __init__(self, hidden_size: int, output_size: int, comparison_size: int = 96, heads: int = 4) -> None:
+    def __init__(
+        self,
+        hidden_size: int,
+        output_size: int,
+        predicts_findings: bool = False,
+        comparison_size: int = 96,
+        heads: int = 4,
+    ) -> None:
         super().__init__()
         self.heads = heads
+        self.predicts_findings = predicts_findings
         self.key = nn.Linear(hidden_size, comparison_size)
         self.value = nn.Linear(hidden_size, comparison_size)
         self.log_sharpness = nn.Parameter(torch.full((heads, 1, 1), 2.5))
@@ -121,12 +139,13 @@ class TokenComparison(nn.Module):
 
         The evidence of a window is assigned to its largest token, so that a neighbouring statement gets none.
         """
-        candidate = self._project(hidden, node_spans(packed, packed.candidate_nodes))
+        spans = node_spans(packed, packed.candidate_nodes)
+        candidate = self._project(hidden, spans)
         reference = self._project(hidden, reference_spans(packed))
-        return PairEvidence(
-            self._compare(candidate, reference, self.candidate_evidence),
-            self._compare(reference, candidate, self.reference_evidence),
-        )
+        evidence = self._compare(candidate, reference, self.candidate_evidence)
+        if self.predicts_findings and packed.candidate_nodes.shape[1] > 1:
+            candidate = candidate._replace(log_prior=_log_prior(evidence.values[..., -2:].detach(), spans.node))
+        return PairEvidence(evidence, self._compare(reference, candidate, self.reference_evidence))
 
     def _project(self, hidden: Tensor, spans: TokenSpans) -> _ProjectedSide:
         states = spans.gather(hidden)
@@ -138,6 +157,8 @@ class TokenComparison(nn.Module):
         """Return the evidence of one side's tokens, compared with the other side's and joined with their neighbours."""
         keys, other_keys = (F.normalize(self._split(side.keys), dim=-1) for side in (own, other))
         similarity = keys @ other_keys.transpose(-1, -2) * self.log_sharpness.exp()
+        if other.log_prior is not None:
+            similarity = similarity + other.log_prior[:, None, None]
         similarity = similarity.masked_fill(~other.mask[:, None, None], torch.finfo(similarity.dtype).min)
         weights = similarity.softmax(-1)  # (C, heads, S, T)
         x, y = own.values, (weights @ self._split(other.values)).transpose(1, 2).flatten(2)
@@ -161,6 +182,8 @@ class _ProjectedSide(NamedTuple):
     mask: Tensor
     slots: Tensor
     """(C, S) int64: place of each token if half a window is left free between nodes."""
+    log_prior: Tensor | None = None
+    """(C, S) logarithm of the factor of each token in the alignment of the other side; None for 1."""
 
     def spread(self, values: Tensor) -> Tensor:
         """Return the (C, S, D) values of the tokens at their slots, 0 in between."""
@@ -170,6 +193,19 @@ class _ProjectedSide(NamedTuple):
     def collect(self, values: Tensor) -> Tensor:
         """Return the (C, S, D) values at the slots of the tokens."""
         return values.gather(1, self.slots.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
+
+
+def _log_prior(weights: Tensor, node: Tensor) -> Tensor:
+    """Return the (C, S) logarithms of min(1, (m + 0.005) / (w / 4 + 0.005))^4 of the node of each token.
+
+    Args:
+        weights: (C, S, 2) matched and wrong weight of the tokens.
+        node: (C, S) node of each token.
+    """
+    sums = weights.new_zeros(len(node), int(node.max()) + 1, 2)
+    matched, wrong = sums.scatter_add_(1, node.unsqueeze(-1).expand_as(weights), weights).unbind(-1)
+    right = (matched + _MIN_WEIGHT) / (_PARTLY_RIGHT * wrong + _MIN_WEIGHT)
+    return 4 * right.clamp_max(1.0).log().gather(1, node)
 
 
 def _window_evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -168,7 +168,9 @@ class EvidenceRewardModel(RewardModel):
     def __init__(self, backbone: Backbone, criteria: Criteria, predicts_findings: bool = False) -> None:
         super().__init__(backbone, criteria)
         self._predicts_findings = predicts_findings
-        self.evidence = TokenComparison(self.config.hidden_size, len(criteria) + 2 * predicts_findings)
+        self.evidence = TokenComparison(
+            self.config.hidden_size, len(criteria) + 2 * predicts_findings, predicts_findings
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class StandardWording(NamedTuple):
     """Start of each part in the text, in order."""
     original: str
     statement_starts: list[int]
-    """Start of each independent statement in the text, in order; statements that refer back belong to the one before."""
+    """Start of each independent statement in the text, in order. One that refers back belongs to the one before it."""
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original that a span of the text comes from. A replaced part counts as a whole.

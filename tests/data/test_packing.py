@@ -7,19 +7,61 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.data.packing import Packing, pack, paths_of, to_rows, unpack
+from radreward.data.packing import Packing, pack, pack_paths, paths_of, to_rows, unpack
+from radreward.types import TokenPath
 
 piece = st.lists(st.integers(0, 9), min_size=1, max_size=4)
 paths = st.lists(st.tuples(piece, piece, piece) | st.tuples(piece, piece), min_size=1, max_size=6).map(
     lambda sampled: [list(path) for path in sampled]
+)
+segment = piece.map(tuple)
+token_paths = st.lists(
+    st.builds(
+        TokenPath,
+        st.lists(segment, max_size=2).map(tuple),
+        st.lists(segment, min_size=1, max_size=4).map(tuple),
+    ),
+    min_size=1,
+    max_size=5,
 )
 packings = st.sampled_from(get_args(Packing))
 
 
 @given(paths, packings)
 def test_unpack_inverts_pack(given_paths: list[list[list[int]]], packing: Packing) -> None:
-    assert unpack(pack(given_paths, packing)) == given_paths
-    assert unpack(to_rows(pack(given_paths, packing))) == given_paths
+    packed = pack(given_paths, packing)
+    assert [path.segments for path in unpack(packed)] == given_paths
+    assert [path.segments for path in unpack(to_rows(packed))] == given_paths
+
+
+@given(token_paths, packings)
+def test_unpack_inverts_pack_paths_of_statements(given_paths: list[TokenPath], packing: Packing) -> None:
+    packed = pack_paths(given_paths, packing)
+    assert unpack(packed) == given_paths
+    assert unpack(to_rows(packed)) == given_paths
+
+
+@given(token_paths, packings)
+def test_statements_start_after_the_shared_segments(given_paths: list[TokenPath], packing: Packing) -> None:
+    packed = pack_paths(given_paths, packing)
+    positions = torch.split(packed.position_ids, packed.node_lengths.tolist())
+    for own, path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
+        start = sum(map(len, path.shared))
+        assert [positions[node].tolist() for node in own if node >= 0] == [
+            list(range(start, start + len(statement))) for statement in path.own
+        ]
+
+
+def test_equal_statements_of_a_reference_are_one_node_in_trees_only() -> None:
+    paths = [TokenPath(((7, 8),), ((1,), (2, 3))), TokenPath(((7, 8),), ((2, 3), (4,))), TokenPath(((9,),), ((1,),))]
+    assert pack_paths(paths, "tree").candidate_nodes.tolist() == [[1, 2], [2, 3], [5, -1]]
+    assert len(pack_paths(paths, "rows").node_lengths) == 3 + 5
+
+
+def test_leaf_nodes_several_statements_raise() -> None:
+    packed = pack_paths([TokenPath(((7,),), ((1,), (2,)))])
+    with pytest.raises(ValueError, match="does not separate statements"):
+        _ = packed.leaf_nodes
 
 
 @given(paths, packings)

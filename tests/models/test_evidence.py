@@ -8,12 +8,12 @@ import torch
 from torch.nn import functional as F
 
 from radreward.criteria import RadCliQSignificanceCriteria
-from radreward.data.packing import pack
+from radreward.data.packing import pack, pack_paths
 from radreward.errors import InputError
 from radreward.models import Backbone, EvidenceRewardModel, build_reward_model
 from radreward.models.evidence import WINDOW, TokenComparison
 from radreward.models.reward_model import ArchitectureName
-from radreward.types import Side
+from radreward.types import Side, TokenPath
 
 PATHS = [[[1, 2], [3]], [[1, 2], [4, 5, 0]], [[*range(1, 14), 0], [*range(20, 32), 0]]]
 PACKED = pack(PATHS)
@@ -21,17 +21,31 @@ SIDES = [((0, 2), (2, 3)), ((0, 2), (3, 6)), ((6, 20), (20, 33))]
 """First and last token of each candidate's reference and own segment."""
 
 
-def _comparison() -> TokenComparison:
+STATEMENTS = [(3, 5, 2), (4,)]
+"""Lengths of the statements of two candidates of one reference of 6 tokens."""
+
+
+def _comparison(predicts_findings: bool = False) -> TokenComparison:
     torch.manual_seed(0)
-    comparison = TokenComparison(8, 3, 4, 2)
+    comparison = TokenComparison(8, 3, predicts_findings, comparison_size=4, heads=2)
     for parameter in comparison.parameters():
         if parameter.ndim > 1 and parameter is not comparison.log_sharpness:
             torch.nn.init.normal_(parameter)
     return comparison
 
 
-def _loop(comparison: TokenComparison, own: torch.Tensor, other: torch.Tensor, out: torch.nn.Linear) -> torch.Tensor:
-    """Return the (S, K) evidence of (S, H) states of one side, token by token."""
+def _loop(
+    comparison: TokenComparison,
+    own: torch.Tensor,
+    other: torch.Tensor,
+    out: torch.nn.Linear,
+    factors: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the (S, K) evidence of (S, H) states of one side, token by token.
+
+    `factors` are those of the other side's tokens in the alignment.
+    """
+    factors = torch.ones(len(other)) if factors is None else factors
     compared = []
     for state in own:
         parts = []
@@ -39,7 +53,8 @@ def _loop(comparison: TokenComparison, own: torch.Tensor, other: torch.Tensor, o
             part = slice(2 * head, 2 * head + 2)
             key = comparison.key(state)[part]
             cosine = torch.stack([F.cosine_similarity(key, comparison.key(t)[part], dim=0) for t in other])
-            weights = (cosine * comparison.log_sharpness[head, 0, 0].exp()).softmax(0)
+            weights = factors * (cosine * comparison.log_sharpness[head, 0, 0].exp()).exp()
+            weights = weights / weights.sum()
             parts.append(sum(w * comparison.value(t)[part] for w, t in zip(weights, other, strict=True)))
         x, y = comparison.value(state), torch.cat(parts)
         compared.append(F.gelu(comparison.compare(torch.cat([x, y, (x - y).abs(), x * y]))))
@@ -73,6 +88,30 @@ def test_evidence_equals_a_loop() -> None:
             torch.testing.assert_close(side.values[row, : len(values)], values)
             assert not side.values[row, len(values) :].any()
             assert int(side.mask[row].sum()) == len(values)
+
+
+@pytest.mark.parametrize("predicts_findings", [False, True])
+def test_evidence_of_separate_statements_equals_a_loop(predicts_findings: bool) -> None:
+    comparison = _comparison(predicts_findings)
+    own = [
+        tuple(tuple(range(9 * row + start, 9 * row + start + n)) for start, n in enumerate(lengths))
+        for row, lengths in enumerate(STATEMENTS)
+    ]
+    packed = pack_paths([TokenPath(((0,) * 6,), nodes) for nodes in own])
+    hidden = torch.randn(len(packed.input_ids), 8)
+    evidence = comparison(hidden, packed)
+    reference, *rest = torch.split(hidden, packed.node_lengths.tolist())
+    for row, statements in enumerate((rest[:3], rest[3:])):
+        parts = [_loop(comparison, states, reference, comparison.candidate_evidence) for states in statements]
+        factors = torch.ones(sum(map(len, statements)))
+        if predicts_findings:
+            sums = [part.sum(0) for part in parts]
+            shares = torch.stack([(part[1] + 0.005) / (part[2] / 4 + 0.005) for part in sums]).clamp_max(1)
+            factors = (shares**4).repeat_interleave(torch.tensor([len(states) for states in statements]))
+        expected = torch.cat(parts)
+        torch.testing.assert_close(evidence.candidate.values[row, : len(expected)], expected)
+        omissions = _loop(comparison, reference, torch.cat(statements), comparison.reference_evidence, factors)
+        torch.testing.assert_close(evidence.reference.values[row], omissions)
 
 
 def test_counterpart_is_the_equal_token() -> None:

@@ -84,9 +84,7 @@ class RewardCollator(Collator):
         ids = tuple(group.id for group in groups)
         return RewardTrainingBatch(pack_paths(paths, self.packing), targets, ids, num_truncated, tuple(report_pairs))
 
-    def _statement_errors(
-        self, reference: str, candidate: Candidate, path: TokenPath, label: str
-    ) -> StatementErrors:
+    def _statement_errors(self, reference: str, candidate: Candidate, path: TokenPath, label: str) -> StatementErrors:
         num_tokens = {
             Side.CANDIDATE: path.num_own_tokens,
             Side.REFERENCE: len(path.shared[-1]) if path.shared else 0,

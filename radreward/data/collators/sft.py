@@ -191,8 +191,6 @@ def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
     """
     labels = torch.full_like(packed.input_ids, IGNORE_INDEX)
     ends = packed.node_lengths.cumsum(0)[packed.leaf_nodes].tolist()
-    for start, answer_start, end in zip(
-        node_starts(packed)[packed.leaf_nodes].tolist(), starts, ends, strict=True
-    ):
+    for start, answer_start, end in zip(node_starts(packed)[packed.leaf_nodes].tolist(), starts, ends, strict=True):
         labels[start + answer_start - 1 : end - 1] = packed.input_ids[start + answer_start : end]
     return labels

@@ -42,7 +42,7 @@ def test_label_is_the_next_token() -> None:
     batch = collator().collate(GROUPS[:1])
     lengths = batch.packed.node_lengths.tolist()
     nodes = list(zip(torch.split(batch.packed.input_ids, lengths), torch.split(batch.labels, lengths), strict=True))
-    for tokens, labels in (nodes[node] for node in batch.packed.candidate_nodes.tolist()):
+    for tokens, labels in (nodes[node] for node in batch.packed.leaf_nodes.tolist()):
         at = (labels != IGNORE_INDEX).nonzero().flatten()
         assert labels[at].tolist() == tokens[at + 1].tolist()
         assert int(at[-1]) == len(tokens) - 2
