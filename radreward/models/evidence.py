@@ -99,7 +99,7 @@ class TokenComparison(nn.Module):
     A window does not reach from one node to the next. A wrong statement of the candidate must not hide an omission: if
     the model predicts finding weights and the candidate's statements are nodes of their own, the alignment of the
     reference multiplies the weight of the tokens of a statement by min(1, (m + 0.005) / (w / 4 + 0.005))^4, with m and
-    w its matched and wrong weight. No gradient flows through this factor, and it is 1 for a statement that is half right.
+    w its matched and wrong weight. No gradient flows through it, and it is 1 for a statement that is half right.
 
     Args:
         hidden_size: Hidden size of the backbone.
