@@ -47,7 +47,7 @@ class PromptEncoder:
     def token_path(self, reference: str, candidate: str) -> TokenPath:
         """Return the tokens of a prompt, with the candidate's statements apart if the template separates them."""
         *shared, own = map(tuple, self.token_segments(reference, candidate))
-        if not self.template.separates_statements:
+        if not (shared and self.template.separates_statements):  # without a reference, the candidate is the root
             return TokenPath(tuple(shared), (own,))
         statements = self.segment_tokenizer.encode_statements(normalize_report(candidate))
         return TokenPath(tuple(shared), tuple(map(tuple, statements)))
