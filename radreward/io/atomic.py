@@ -25,7 +25,7 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     The folder is created if absent.
 
     Raises:
-        InputError: If the file cannot be written.
+        InputError: If the file cannot be written, see also `check_output_file`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -35,12 +35,29 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     ('complete', ['a.txt'])
     """
     path = Path(path)
+    check_output_file(path)
     with _scratch_folder(path) as (scratch, mode):
         new = scratch / path.name
         yield new
         _sync_file(new, mode)
         os.replace(new, path)
         _sync_folder(path.parent)
+
+
+def check_output_file(path: Path) -> None:
+    """Check that a path is free, a file, or a link, which is replaced: a device such as /dev/null must not be.
+
+    Raises:
+        InputError: If it is a folder, a device, a pipe or a socket.
+
+    >>> check_output_file(Path("/dev/null"))
+    Traceback (most recent call last):
+    radreward.errors.InputError: /dev/null: Expected a file to write but it is a device, a pipe or a socket.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: Expected a file to write but it is a folder.")
+    if path.exists() and not (path.is_file() or path.is_symlink()):
+        raise InputError(f"{path}: Expected a file to write but it is a device, a pipe or a socket.")
 
 
 def write_text_file(path: str | Path, text: str) -> None:

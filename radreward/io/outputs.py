@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from radreward.errors import InputError
-from radreward.io.atomic import is_disk_error, unwritable
+from radreward.io.atomic import check_output_file, is_disk_error, unwritable
 from radreward.io.locks import read_record, try_lock
 
 LOCK_NAME = ".radreward-lock"
@@ -28,13 +28,12 @@ def claimed_file(path: Path | None, wait: bool = False) -> Iterator[None]:
         wait: Wait while another process writes it.
 
     Raises:
-        InputError: If it cannot be written, is a folder, or another process writes it.
+        InputError: If it cannot be written, is no file, or another process writes it.
     """
     if path is None:
         yield
         return
-    if path.is_dir():
-        raise InputError(f"{path}: Expected a file to write but it is a folder.")
+    check_output_file(path)
     with _claimed(path, path.parent, f".{path.name}{LOCK_NAME}", wait):
         yield
 

@@ -143,3 +143,13 @@ def test_scratch_files_of_a_running_process_are_left_alone(tmp_path: Path) -> No
         code = "import sys; from radreward.io.atomic import write_text_file; write_text_file(sys.argv[1], 'two')"
         subprocess.run([sys.executable, "-c", code, str(tmp_path / "b.txt")], check=True)
     assert read_tree(tmp_path) == {"a.txt": "one", "b.txt": "two"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="This system has no named pipes.")
+def test_pipe_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "scores.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is a device, a pipe or a socket"):
+        write_text_file(pipe, "text")
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == [pipe.name]
