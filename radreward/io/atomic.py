@@ -49,10 +49,6 @@ def check_output_file(path: Path) -> None:
 
     Raises:
         InputError: If it is a folder, a device, a pipe or a socket.
-
-    >>> check_output_file(Path("/dev/null"))
-    Traceback (most recent call last):
-    radreward.errors.InputError: /dev/null: Expected a file to write but it is a device, a pipe or a socket.
     """
     if path.is_dir():
         raise InputError(f"{path}: Expected a file to write but it is a folder.")
