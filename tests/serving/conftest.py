@@ -16,12 +16,18 @@ import pytest
 
 METRICS = """
 import time
+from pathlib import Path
 
 from radreward.scorers.base import Scorer
 
+SECONDS = {"slow": 0.5, "quite slow": 0.1}
+
 
 def words(reference, candidate):
-    time.sleep(0.5 if candidate == "slow" else 0.0)
+    if candidate in SECONDS:
+        with Path("slow.txt").open("a") as file:
+            file.write("scored ")
+        time.sleep(SECONDS[candidate])
     return float(len(set(reference.split()) & set(candidate.split())))
 
 
