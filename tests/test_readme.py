@@ -32,7 +32,10 @@ SYSTEMS = sorted((ROOT / "radreward" / "systems").glob("*/README.md"))
 GUIDES = (README, *(ROOT / "docs" / name for name in re.findall(r"- (\S+\.md)$", MKDOCS.read_text(), re.MULTILINE)))
 """The README, then the pages of the site in their order; later pages use files of earlier ones."""
 EXPERIMENTS = (ROOT / "experiments" / "README.md",)
-FIT = ("--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3")
+FIT = (
+    *("--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3"),
+    "--trainer.precision=32-true",  # many CPUs compute bf16 in software, which takes several times as long
+)
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
     "synthesize": ("--groups=12",),

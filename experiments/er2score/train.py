@@ -108,7 +108,7 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
         f"--trainer.val_check_interval={steps}",
         *(f"--{name}={value}" for name, value in stage.settings.items()),
         *([f"--init-from={start}"] if start else []),
-        *(["--trainer.logger=false"] if form == "trial" else []),
+        *(["--trainer.logger=false", "--trainer.precision=32-true"] if form == "trial" else []),  # on any CPU
         "--ckpt-path=last" if run_folder.last.exists() else "--overwrite",
     )
     return run_folder.folder
