@@ -53,7 +53,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
     def start(*options: str) -> Loopback:
         log = tmp_path / f"log{len(running)}.jsonl"
-        command = [sys.executable, str(ROOT / "benchmarks" / "_chat_server.py"), str(log), *options]
+        command = [sys.executable, "-I", "-S", str(ROOT / "benchmarks" / "_chat_server.py"), str(log), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         running.append(process)
         assert process.stdout is not None
@@ -373,12 +373,12 @@ def test_openai_log_prints_neither_reports_nor_keys(
         assert secret not in job.stderr
 
 
-def test_complete_2000_requests_with_faults_loses_and_repeats_none(serve: Callable[..., Loopback]) -> None:
+def test_complete_400_requests_with_faults_loses_and_repeats_none(serve: Callable[..., Loopback]) -> None:
     server = serve("--faults", "busy", "error", "cut", "half", "garbage", "shape", "--share", "0.1")
-    answers = OpenAIChatModel(concurrency=16).complete([make_request(f"question {i}") for i in range(2000)])
-    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(2000)]  # none lost, in order
+    answers = OpenAIChatModel(concurrency=16).complete([make_request(f"question {i}") for i in range(400)])
+    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(400)]  # none lost, in order
     assert set(server.answered().values()) == {1}  # none repeated
-    assert 150 < sum(entry["did"] != "answer" for entry in server.attempts()) < 250
+    assert 25 < sum(entry["did"] != "answer" for entry in server.attempts()) < 55
 
 
 # --- consent and secrecy

@@ -29,8 +29,8 @@ def heads(texts: set[str]) -> set[str]:
 
 
 def test_generate_annotated_sentences_holds_out_names() -> None:
-    train = {text for text, _ in generate_annotated_sentences(300, seed=1)}
-    test = {text for text, _ in generate_annotated_sentences(300, seed=1, split="test")}
+    train = {text for text, _ in generate_annotated_sentences(100, seed=1)}
+    test = {text for text, _ in generate_annotated_sentences(100, seed=1, split="test")}
     assert not train & test
     test_only = heads(test) - heads(train)
     assert len(test_only) > 40
