@@ -21,11 +21,10 @@ demo: $(READY)  ## generate training data, train, evaluate, score
 test: $(READY) browser  ## all tests and doctests
 	$(BIN)/pytest -n auto --dist worksteal
 
-check: $(READY)  ## format, lint, types, documentation
+check: $(READY)  ## format, lint, types; the tests build the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/mkdocs build --quiet
 
 lowest:  ## tests with the lowest versions of the direct dependencies, in an environment of its own
 	$(PYTHON) -m venv build/lowest

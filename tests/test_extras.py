@@ -7,8 +7,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -114,9 +115,15 @@ def _distributions(requirements: list[str]) -> set[str]:
     return {re.sub(r"[-_.]+", "-", name).lower() for name in names}
 
 
+@cache
+def _installed() -> Mapping[str, list[str]]:
+    """Return the distributions of every package; this reads the metadata of all that are installed."""
+    return packages_distributions()
+
+
 def _distribution(package: str) -> str:
     names = {"psycopg": "psycopg", "vllm": "vllm"}  # not installed where the tests run
-    return re.sub(r"[-_.]+", "-", names.get(package) or packages_distributions()[package][0]).lower()
+    return re.sub(r"[-_.]+", "-", names.get(package) or _installed()[package][0]).lower()
 
 
 def test_core_packages_are_the_dependencies() -> None:
@@ -177,27 +184,28 @@ def test_example_of_the_readme_runs_without_the_packages_of_the_extras() -> None
     assert done.stdout == printed
 
 
-@pytest.mark.parametrize(
-    ("name", "package", "extra"),
-    [
-        ("radreward.score_frame", "pandas", "report"),
-        ("radreward.ScorerMetric", "torchmetrics", "report"),
-        ("radreward.modules.RewardModule", "lightning", "train"),
-        ("radreward.tuning.run_study", "optuna", "train"),
-        ("radreward.cli.build", "lightning", "train"),
-    ],
-)
-def test_name_without_its_extra_names_the_extra(name: str, package: str, extra: str) -> None:
+def test_names_without_their_extra_name_the_extra() -> None:
+    names = {
+        "radreward.score_frame": ("pandas", "report"),
+        "radreward.ScorerMetric": ("torchmetrics", "report"),
+        "radreward.modules.RewardModule": ("lightning", "train"),
+        "radreward.tuning.run_study": ("optuna", "train"),
+        "radreward.cli.build": ("lightning", "train"),
+    }
     code = """
 from radreward.errors import InputError
-module, _, name = sys.argv[2].rpartition(".")
-try:
-    exec(f"from {module} import {name}")
-except InputError as error:
-    print(error)
+for path in sys.argv[2:]:
+    module, _, name = path.rpartition(".")
+    try:
+        exec(f"from {module} import {name}")
+    except InputError as error:
+        print(error)
 """
-    done = run_without(ALL_PACKAGES, code, name)
-    assert f"`{package}`, which is not installed: pip install 'radreward[{extra}]'." in done.stdout, done.stderr
+    done = run_without(ALL_PACKAGES, code, *names)
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(names), done.stderr
+    for line, (package, extra) in zip(lines, names.values(), strict=True):
+        assert f"`{package}`, which is not installed: pip install 'radreward[{extra}]'." in line
 
 
 @pytest.mark.parametrize("command", [name for name, extra in COMMANDS.items() if extra])
