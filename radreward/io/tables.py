@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
 from radreward.io.csv_separators import SEPARATORS, header_separators
+from radreward.io.entry_lists import is_entry_list, to_entries
 from radreward.io.input_files import TableKind, open_input, table_format
 from radreward.io.json_arrays import JSONArrayError, array_elements
 from radreward.io.parquet_files import open_parquet, parquet_batches
@@ -240,7 +241,7 @@ class AtomicTableWriter:
 
     Args:
         path: The file; its suffix decides the format.
-        schema: The columns and, for Parquet, their types.
+        schema: The columns and, for Parquet, their types. A column of `entry_list_type` takes mappings.
         csv_formulas: See `csv_cell`; for CSV only.
 
     >>> import tempfile
@@ -254,6 +255,7 @@ class AtomicTableWriter:
     def __init__(self, path: str | Path, schema: pa.Schema, csv_formulas: CSVFormulas = "quote") -> None:
         self.path, self.schema, self._suffix = Path(path), schema, table_suffix(path)
         self._csv_formulas = csv_formulas
+        self._mappings = [field.name for field in schema if is_entry_list(field.type)]
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -271,7 +273,8 @@ class AtomicTableWriter:
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows, in Parquet as one row group, in CSV with `csv_cell`."""
         if self._suffix == ".parquet":
-            self._parquet_writer.write_table(pa.Table.from_pylist(list(rows), schema=self.schema))
+            converted = [{**row, **{name: to_entries(row.get(name)) for name in self._mappings}} for row in rows]
+            self._parquet_writer.write_table(pa.Table.from_pylist(converted, schema=self.schema))
         elif self._suffix == ".jsonl":
             self._file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         else:

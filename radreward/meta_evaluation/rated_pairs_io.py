@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from radreward.io.entry_lists import entry_list_type, from_entries
 from radreward.io.tables import is_valid_utf8, write_table
 from radreward.io.validated_rows import (
     RowError,
@@ -82,8 +83,8 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
 def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
     """Write pairs in the format of `read_rated_pairs`, atomically."""
-    numbers = pa.map_(pa.string(), pa.float64())
-    counts = pa.map_(pa.string(), numbers)
+    numbers = entry_list_type(pa.float64())
+    counts = entry_list_type(numbers)
     types = {
         "synthetic": pa.bool_(),
         "age": pa.float64(),
@@ -148,15 +149,13 @@ def _parse_flag(value: Any) -> bool:
 
 
 def _decode_cell(value: Any, field: str) -> Any:
-    """Return the JSON value of a CSV cell, a mapping for an Arrow map, and any other value as it is."""
+    """Return the JSON value of a CSV cell, the mapping of a Parquet cell, and any other value as it is."""
     if isinstance(value, str):
         try:
             return json.loads(value.lower() if field == "synthetic" else value) if value.strip() else None
         except (ValueError, RecursionError) as error:
             raise RowError(f"field {field!r}: Expected a number or JSON but got {value!r}") from error
-    if isinstance(value, list) and value and all(isinstance(entry, tuple) and len(entry) == 2 for entry in value):
-        return {key: _decode_cell(entry, field) for key, entry in value}
-    return value
+    return from_entries(value)
 
 
 def _parse_ratings(value: Any) -> Ratings:
@@ -175,7 +174,6 @@ def _parse_errors(values: Mapping[str, Any], field: str) -> Errors:
         return {}
     if not isinstance(value, Mapping):
         raise RowError(f"field {field!r}: Expected a mapping from criterion to count, or from rater to such a mapping")
-    value = {key: _decode_cell(entry, field) if isinstance(entry, list) else entry for key, entry in value.items()}
     if any(isinstance(entry, Mapping) for entry in value.values()):
         by_rater = {rater: entry for rater, entry in value.items() if entry is not None}
         if invalid := [entry for entry in by_rater.values() if not isinstance(entry, Mapping)]:

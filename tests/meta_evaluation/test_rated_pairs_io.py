@@ -3,6 +3,9 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +55,25 @@ def test_read_rated_pairs_returns_what_was_written(tmp_path: Path, name: str) ->
     ]
     write_rated_pairs(tmp_path / name, rows)
     assert list(read_rated_pairs(tmp_path / name).rows) == rows
+
+
+def test_rated_pairs_of_earlier_files_with_arrow_maps_are_read(tmp_path: Path) -> None:
+    numbers = pa.map_(pa.string(), pa.float64())
+    types: dict[str, pa.DataType] = {**dict.fromkeys(ROW, pa.string()), "rating": numbers}
+    schema = pa.schema({**types, "errors": pa.map_(pa.string(), numbers)})
+    row = ROW | {"rating": {"x": 4.0}, "errors": {"x": {"omission": 1.0}}}
+    pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "a.parquet")
+    [pair] = read_rated_pairs(tmp_path / "a.parquet").rows
+    assert (pair.ratings, pair.errors) == ({"x": 4.0}, {"x": {"omission": 1.0}})
+
+
+def test_rated_pairs_in_parquet_are_read_by_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    pair = RatedPair(**ROW, group="a", ratings={"x": 4.0}, errors={"x": {"omission": 1.0}})
+    write_rated_pairs(tmp_path / "a.parquet", [pair])
+    loaded = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
+    loaded.to_json(str(tmp_path / "a.jsonl"))
+    assert list(read_rated_pairs(tmp_path / "a.jsonl").rows) == [pair]
 
 
 def test_read_rated_pairs_missing_ratings_are_nan_and_noted(tmp_path: Path) -> None:

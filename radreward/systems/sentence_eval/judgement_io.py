@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.io.entry_lists import entry_list_type
 from radreward.io.tables import write_table
 from radreward.io.validated_rows import (
     RowError,
@@ -48,7 +49,7 @@ def judgement_schema(*extra: tuple[str, Any]) -> Schema:
     summary = {"overall": pa.float64(), "status": pa.string(), "explanation": pa.string()}
     sides = {side.value: pa.list_(sentence) for side in Side}
     return pa.schema(
-        {"id": pa.string(), **dict(extra), **summary, **sides, "format_errors": pa.map_(pa.string(), pa.int64())}
+        {"id": pa.string(), **dict(extra), **summary, **sides, "format_errors": entry_list_type(pa.int64())}
     )
 
 

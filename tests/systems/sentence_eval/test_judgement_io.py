@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,6 +47,18 @@ def test_written_pairs_are_read_back(suffix: str, tmp_path_factory: pytest.TempP
         assert read_judged_pairs(path) == pairs
 
     check()
+
+
+def test_judged_pairs_in_parquet_are_read_by_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    scores = (SentenceScore(1.0, (0,)),)
+    judgement = SentenceJudgement(scores, scores, 5.0, "", {"prose": 2}, "ok")
+    pair = JudgedPair("1", None, ("Clear.",), ("Clear.",), judgement)
+    write_judged_pairs(tmp_path / "a.parquet", [pair])
+    loaded = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
+    assert loaded[0]["format_errors"] == [{"name": "prose", "value": 2}]
+    loaded.to_json(str(tmp_path / "a.jsonl"))
+    assert read_judged_pairs(tmp_path / "a.jsonl") == [pair._replace(judgement=judgement._replace(format_errors={}))]
 
 
 def sentence(**changes: Any) -> dict[str, Any]:
