@@ -2,8 +2,10 @@
 
 Files are those of `radreward convert --from sentences` and `radreward judge-sentences`, such as one with explanations
 and one with `--no-explanation`. A file of `judge-sentences --regressor` has a second row, with the regressed scores.
-Judges split reports themselves: pairs that others split differently are left out of κ and counted.
+Judge the sentences of people's file, as below: pairs that others split differently are left out of κ and counted.
+`--rater` compares with one rater of the first file, such as the consensus.
 
+radreward judge-sentences --input runs/human.jsonl --output runs/judged.jsonl
 python experiments/sentence_eval/compare_judges.py runs/human.jsonl runs/judged.jsonl
 """
 
@@ -25,17 +27,22 @@ from radreward.errors import InputError
 from radreward.metrics import cohen_kappa
 from radreward.metrics.functional import kendall_tau_b
 from radreward.systems.sentence_eval.judgement import round_to_score
-from radreward.systems.sentence_eval.judgement_io import JudgedPair, read_judged_pairs
+from radreward.systems.sentence_eval.judgement_io import JudgedPair, read_judged_pairs, select_rater
 
 Annotations = dict[str, JudgedPair]
 """Judged pairs of one annotator by id."""
 
 
-def read_annotators(files: list[Path]) -> dict[str, Annotations]:
-    """Return the judged pairs of each rater of a file, or of its judge."""
+def read_annotators(files: list[Path], rater: str | None = None) -> dict[str, Annotations]:
+    """Return the judged pairs of each rater of a file, or of its judge; a given rater of the first file is first.
+
+    Raises:
+        InputError: If the first file has no such rater, or a file is invalid.
+    """
     annotators: dict[str, Annotations] = {}
-    for file in files:
-        for pair in read_judged_pairs(file):
+    for number, file in enumerate(files):
+        pairs = read_judged_pairs(file)
+        for pair in (select_rater(pairs, rater) if rater and not number else []) + pairs:
             annotators.setdefault(f"{file.stem} {pair.rater or ''}".strip(), {})[pair.id] = pair
     return annotators
 
@@ -63,8 +70,8 @@ def sentence_kappa(first: Annotations, second: Annotations) -> tuple[float, int,
     if not scores:
         raise InputError(
             f"Expected sentences that both annotators scored but got none: {left_out} of "
-            f"{len(first.keys() & second.keys())} pairs of both are split into different sentences. Judges split at "
-            "full stops: end every sentence with one."
+            f"{len(first.keys() & second.keys())} pairs of both are split into different sentences. Judge the "
+            "sentences of the first file: radreward judge-sentences --input FIRST."
         )
     first_class, second_class = torch.tensor([[*map(RELATION_SCORES.index, row)] for row in scores]).T
     counts = multiclass_confusion_matrix(second_class, first_class, len(RELATION_SCORES))
@@ -107,7 +114,9 @@ def main() -> None:
     parser.add_argument(
         "files", type=Path, nargs="+", help="files of sentence scores; the first holds the ground truth"
     )
-    annotators = read_annotators(parser.parse_args().files)
+    parser.add_argument("--rater", help="rater of the first file that holds the ground truth, such as the consensus")
+    options = parser.parse_args()
+    annotators = read_annotators(options.files, options.rater)
     matrix = Table("Cohen's κ of sentence scores (sentences; pairs left out)", *annotators)
     for name, first in annotators.items():
         cells = (sentence_kappa(first, second) for second in annotators.values())
@@ -122,6 +131,12 @@ def main() -> None:
     console = Console()
     console.print(matrix)
     console.print(table)
+    for name, pairs in annotators.items():
+        if fitted := sum(pair.is_fitted for pair in pairs.values()):
+            console.print(
+                f"{name}: the regressor was fitted to the references of {fitted} pairs, so the row `regressed` shows "
+                "the fit. `radreward fit-regressor --scores JUDGED --data RATED` prints τ-b on held-out references."
+            )
 
 
 if __name__ == "__main__":

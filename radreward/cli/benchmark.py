@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,15 +18,19 @@ from radreward.io.outputs import claimed_folder
 if TYPE_CHECKING:
     from radreward.llm import ChatModel
     from radreward.meta_evaluation.benchmark import BenchmarkResult
+    from radreward.meta_evaluation.score_column import ScoreColumn
+    from radreward.scorers import Scorer
     from radreward.sensitivity.run import ProbeResult
 
 
 def run(
     *,
-    scorers: Sequence[str],
     output: Path,
     options: ScorerOptions,
+    scorers: Sequence[str] = (),
     data: Path | None = None,
+    scores: Sequence[str] = (),
+    rater: str | None = None,
     preferences: Path | None = None,
     direct_judge: str | None = None,
     probes: int = 0,
@@ -35,10 +40,12 @@ def run(
     """Compare metrics with radiologists' ratings, with intervals, tests and a page.
 
     Args:
-        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         output: Folder for the page, the tables and the scores.
         options: Settings of the scorers.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         data: Rated pairs; `radreward convert` writes them.
+        scores: Scores in files, as FILE:COLUMN, or FILE:-COLUMN if a lower score is better; joined with --data by id.
+        rater: Compare with this rater only; by default, with the mean over all raters.
         preferences: Pairs of candidates with the candidate that radiologists prefer.
         direct_judge: Language model on this machine that chooses the better candidate of each preference, with both in
             one prompt; a folder, or a downloaded model of the Hub.
@@ -47,13 +54,16 @@ def run(
         seed: Seed of all sampling; equal seeds give equal results.
     """
     with claimed_folder(output):
-        _check(data, preferences, direct_judge, probes, bootstrap)
+        _check(data, preferences, direct_judge, probes, bootstrap, [*scorers, *scores], scores)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
         from radreward.meta_evaluation.rated_pairs import RatedPairs
         from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
+        from radreward.meta_evaluation.score_column import ColumnName, ScoreColumn, fitted_notes
 
-        pairs = read_rated_pairs(data) if data else RatedPairs([])
+        pairs = read_rated_pairs(data, rater) if data else RatedPairs([])
+        columns = {name: ScoreColumn(ColumnName.parse(name), pairs) for name in scores}
+        pairs.notes = (*pairs.notes, *fitted_notes(columns.values()))
         preferred = read_preferences(preferences) if preferences else []
         if data and not (pairs.targets or preferred or probes):
             raise InputError(
@@ -66,11 +76,13 @@ def run(
         from radreward.sensitivity.run import run_sensitivity_tests
 
         files = [path for path in (data, preferences) if path]
-        loaders = {name: partial(load, name, **asdict(options)) for name in scorers}
+        loaders: dict[str, Callable[[], Scorer]] = {name: partial(load, name, **asdict(options)) for name in scorers}
+        files += [column.name.path for column in columns.values()]
         settings = BenchmarkSettings(bootstrap, seed)
         judge = _load_judge(direct_judge, options.device) if direct_judge else None
         with ProgressReporter() as progress:
-            result = run_benchmark(pairs, loaders, output, settings, files, preferred, progress, judge)
+            metrics = loaders | {name: partial(_identity, column) for name, column in columns.items()}
+            result = run_benchmark(pairs, metrics, output, settings, files, preferred, progress, judge)
             probed = []
             if probes:
                 describe = partial(progress.describe, progress.add_task("sensitivity tests"))
@@ -79,6 +91,10 @@ def run(
         written = write_benchmark(result, output)
     _print_results(result, probed, written)
     return 0 if result.succeeded else 1
+
+
+def _identity(column: ScoreColumn) -> Scorer:
+    return column
 
 
 def _load_judge(name: str, device: str) -> ChatModel:
@@ -104,8 +120,22 @@ def _print_results(result: BenchmarkResult, probed: list[ProbeResult], written: 
     print_paths((path.name, path) for path in written)
 
 
-def _check(data: Path | None, preferences: Path | None, direct_judge: str | None, probes: int, bootstrap: int) -> None:
+def _check(
+    data: Path | None,
+    preferences: Path | None,
+    direct_judge: str | None,
+    probes: int,
+    bootstrap: int,
+    metrics: Sequence[str],
+    scores: Sequence[str],
+) -> None:
     """Check settings before anything slow is imported."""
+    if not metrics:
+        raise InputError("Expected --scorers or --scores, or both, but got neither.")
+    if repeated := [name for name, count in Counter(scores).items() if count > 1]:
+        raise InputError(f"--scores: Expected different columns but {repeated[0]!r} is listed twice.")
+    if scores and (preferences or not data):
+        raise InputError("--scores: Expected --data without --preferences, because scores are joined with it by id.")
     if not data and not preferences:
         raise InputError("Expected --data or --preferences, or both, but got neither.")
     if direct_judge and not preferences:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FOLDS, INNER_FOLDS = 5, 3
 PAIRS, JUDGED, JUDGED_FROM = ".radreward-pairs.jsonl", "judged.parquet", "judged.json"
+HELD_OUT = "held_out.jsonl"
+"""Predictions of the saved kind of regressor for each pair, fitted to the other references."""
 
 
 def run(
@@ -31,6 +33,7 @@ def run(
     output: Path,
     data: Path | None = None,
     scores: Path | None = None,
+    rater: str | None = None,
     criteria: str = "radcliq-significance",
     judge: str = "embedded",
     features: Literal["fractions", "findings"] = "findings",
@@ -46,6 +49,7 @@ def run(
             by id; without --data, the target is the overall score in the file of --scores.
         scores: Sentence scores by people (`convert --from sentences`) or by any judge (`judge-sentences`), instead of
             judging --data; scores of several raters are averaged.
+        rater: With --scores: use the sentence scores and ratings of this rater only, such as the consensus.
         criteria: Preset (see `radreward list`) or YAML file of the criteria.
         judge: `embedded`, or the folder of a trained judge or of its run; it is saved with the regressor, and
             `judge-sentences --regressor` applies the regressor to any other judge.
@@ -72,16 +76,20 @@ def run(
             raise InputError(f"--method: Expected best or one of {', '.join(grids)} but got {method}.")
         scorer = SentenceScorer(load_judge(judge), feature_set=features)
         if scores is None:
+            if rater is not None:
+                raise InputError("--rater: Expected --scores with the scores of raters but got none.")
             skipped = _judge(source, output, loaded, scorer)
-            pairs = _read_judged(output / JUDGED, scorer.feature_names)
+            pairs, hashes = _read_judged(output / JUDGED, scorer.feature_names)
         else:
-            pairs, skipped = _read_scores(scores, data, scorer.feature_set)
+            pairs, hashes, skipped = _read_scores(scores, data, rater, scorer.feature_set)
         try:
-            results = _fit(output, method, seed, "rating" if scores else loaded.name, scorer, pairs, grids)
+            target = "rating" if scores else loaded.name
+            results = _fit(output, method, seed, target, scorer, pairs, hashes, grids)
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
     make_console().print(_table(source, results, pairs))
-    print_paths((name, output / path) for name, path in (("scorer", "model"), ("metrics", "metrics.json")))
+    files = (("scorer", "model"), ("metrics", "metrics.json"), ("held-out predictions", HELD_OUT))
+    print_paths((name, output / path) for name, path in files)
     if skipped:
         reasons = scores or output / JUDGED
         print_line(f"Skipped: {skipped} pairs without sentence scores or target; see their status in {reasons}")
@@ -124,6 +132,7 @@ def _pairs(path: Path, criteria: Criteria) -> Iterator[dict[str, Any]]:
     from radreward.data.collators.base import error_tensor
     from radreward.data.records import read_groups
     from radreward.data.split import normalize_text
+    from radreward.systems.sentence_eval.scorer import reference_hash
 
     references: dict[str, int] = {}
     for group in read_groups(path, criteria):
@@ -135,11 +144,13 @@ def _pairs(path: Path, criteria: Criteria) -> Iterator[dict[str, Any]]:
                 "reference": group.reference,
                 "candidate": candidate.text,
                 "group": reference_index,
+                "reference_hash": reference_hash(group.reference),
                 "target": float(criteria.total(criteria.target_rewards(errors))),
             }
 
 
-def _read_judged(path: Path, names: Sequence[str]) -> RegressionData:
+def _read_judged(path: Path, names: Sequence[str]) -> tuple[RegressionData, list[str]]:
+    """Return the data of judged groups, and the hashes of their references."""
     import numpy as np
 
     from radreward.io.tables import read_rows
@@ -149,31 +160,43 @@ def _read_judged(path: Path, names: Sequence[str]) -> RegressionData:
     rows = [row.values for batch in read_rows(path) for row in batch if row.values["status"] == STATUS_OK]
     if not rows:
         raise InputError(f"{path}: Expected at least one pair with sentence scores but got none.")
-    return RegressionData(
+    data = RegressionData(
         np.array([[row[name] for name in names] for row in rows], dtype=np.float64),
         np.array([math.nan if row["total"] is None else row["total"] for row in rows], dtype=np.float64),
         np.array([row["target"] for row in rows], dtype=np.float64),
         np.array([row["group"] for row in rows]),
+        np.array([row["id"] for row in rows], dtype=np.str_),
     )
+    return data, sorted({row["reference_hash"] for row in rows})
 
 
-def _read_scores(scores: Path, rated: Path | None, features: FeatureSet) -> tuple[RegressionData, int]:
-    """Return the data of a file of sentence scores, with the targets of rated pairs if given."""
+def _read_scores(
+    scores: Path, rated: Path | None, rater: str | None, features: FeatureSet
+) -> tuple[RegressionData, list[str], int]:
+    """Return the data of a file of sentence scores, with targets of rated pairs if given, and hashes of its references.
+
+    The last value is the number of pairs that are left out.
+    """
     from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
     from radreward.systems.sentence_eval.cross_validation import regression_data
-    from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
+    from radreward.systems.sentence_eval.judgement_io import read_judged_pairs, select_rater
+    from radreward.systems.sentence_eval.scorer import reference_hash
 
     targets = None
     if rated is not None:
-        rows = read_rated_pairs(rated).rows
+        rows = read_rated_pairs(rated, rater).rows
         means = {row.id: [value for value in row.ratings.values() if not math.isnan(value)] for row in rows}
         targets = {row.id: (sum(means[row.id]) / len(means[row.id]), row.group) for row in rows if means[row.id]}
         if not targets:
             raise InputError(f"{rated}: Expected ratings of pairs but got none.")
     try:
-        return regression_data(read_judged_pairs(scores), features, targets)
+        pairs = read_judged_pairs(scores)
+        if rater is not None and not (rated and all(pair.rater is None for pair in pairs)):  # else scores of a judge
+            pairs = select_rater(pairs, rater)
+        data, skipped = regression_data(pairs, features, targets)
     except InputError as error:
         raise InputError(error if str(error).startswith(str(scores)) else f"{scores}: {error}") from error
+    return data, sorted({reference_hash(" ".join(pair.reference)) for pair in pairs}), skipped
 
 
 def _fit(
@@ -183,13 +206,14 @@ def _fit(
     target: str,
     scorer: SentenceScorer,
     pairs: RegressionData,
+    fitted_references: list[str],
     grids: ParamGrids,
 ) -> list[RegressorResult]:
     """Cross-validate all regressors, save the selected one, and return all results, the unregressed one first."""
     from radreward.io.artifacts import write_json
     from radreward.io.progress import ProgressReporter
     from radreward.systems.sentence_eval.cross_validation import RAW_OVERALL, fit_best, nested_cross_validation
-    from radreward.systems.sentence_eval.scorer import SentenceScorer
+    from radreward.systems.sentence_eval.scorer import FITTED_REFERENCES, SentenceScorer
 
     with ProgressReporter() as progress:
         task = progress.add_task("cross-validation", len(grids), unit="regressors")
@@ -204,6 +228,7 @@ def _fit(
         "criteria": target,
     }
     training_info = {"regressor": best.name, "settings": best.params, "seed": seed, **summary}
+    training_info[FITTED_REFERENCES] = fitted_references
     SentenceScorer(scorer.judge, fitted, scorer.feature_set, training_info).save_pretrained(output / "model")
     metrics = {**summary, "features": scorer.feature_set, "max_tau_b": _max_tau_b(pairs)}
     metrics["tau_b"] = {
@@ -211,7 +236,23 @@ def _fit(
         for entry in results
     }
     write_json(output / "metrics.json", metrics)
+    _write_held_out(output / HELD_OUT, pairs, best)
     return sorted(results, key=lambda entry: entry.name != RAW_OVERALL)
+
+
+def _write_held_out(path: Path, pairs: RegressionData, result: RegressorResult) -> None:
+    """Write the held-out predictions of a regressor, which `benchmark --scores` compares with ratings."""
+    import pyarrow as pa
+
+    from radreward.io.tables import write_table
+
+    schema = pa.schema({"id": pa.string(), "regressed": pa.float64(), "target": pa.float64()})
+    columns = (pairs.ids.tolist(), map(_finite, result.held_out.tolist()), pairs.target.tolist())
+    write_table(path, schema, (dict(zip(schema.names, row, strict=True)) for row in zip(*columns, strict=True)))
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _rounded(value: float) -> float | None:

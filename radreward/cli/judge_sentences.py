@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radreward.cli.inputs import check_scorers
-from radreward.cli.judging import JudgeOptions, ReportPairs, load_regressor, read_report_pairs, resumable_rows
+from radreward.cli.judging import (
+    JudgeOptions,
+    ReportPairs,
+    has_sentences,
+    load_regressor,
+    read_report_pairs,
+    read_sentence_pairs,
+    resumable_rows,
+)
 from radreward.cli.llm_options import LLMOptions
 from radreward.cli.refinement import Refinement
 from radreward.errors import InputError
@@ -39,13 +47,14 @@ def run(
 
     Args:
         input: File with one pair per row: JSONL, JSON, CSV or TSV, also with .gz, or Parquet; a folder of Parquet
-            files; - for standard input.
+            files; - for standard input. The sentences of a file of sentence scores (`convert --from sentences`) are
+            judged as they are.
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.
         columns: Columns of the input.
         regressor: Folder of `fit-regressor` or of its model: adds the column regressed, the overall score that it
-            predicts from the scores of the sentences.
+            predicts from the scores of the sentences, and the column fitted, true if it was fitted to this reference.
         refine: Correct the candidates by the judge's findings, judge them again, and show whether other metrics rise;
             the table is written beside the output.
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
@@ -60,7 +69,9 @@ def run(
             raise InputError("--regressor: Expected judgements without --refine but got both options.")
         check_output(output, input)
         check_scorers(scorers if refine else ())
-        pairs = read_report_pairs(input, columns)
+        pairs = read_sentence_pairs(input) if has_sentences(input) else read_report_pairs(input, columns)
+        if refine and pairs.are_split:
+            raise InputError(f"{input}: Expected reports, which --refine corrects, but got sentence scores.")
         if llm.dry_run:
             judge.print_request_volume(llm, pairs, refine)
             return 0
@@ -103,6 +114,7 @@ class Judging:
         self.regressor = load_regressor(regressor, judge) if regressor else None
         self.judgements: list[SentenceJudgement] = []
         self.failed: list[str] = []
+        self.num_fitted = 0
 
     def fingerprint(self) -> dict[str, Any]:
         """Return JSON values that the rows depend on, besides the input, its columns and the judge."""
@@ -114,7 +126,8 @@ class Judging:
 
         from radreward.systems.sentence_eval.judgement_io import judgement_schema
 
-        return judgement_schema(("regressed", pa.float64())) if self.regressor else judgement_schema()
+        columns = (("regressed", pa.float64()), ("fitted", pa.bool_())) if self.regressor else ()
+        return judgement_schema(*columns)
 
     def compute_rows(self, pairs: ReportPairs) -> list[dict[str, Any]]:
         """Return one row per pair."""
@@ -127,6 +140,7 @@ class Judging:
             rows[index] = judgement_row(ids[index], reference, candidate, judgement, judgement.status)
             if self.regressor is not None:
                 rows[index]["regressed"] = self.regressor.regressed_score(judgement, reference, candidate)
+                rows[index]["fitted"] = self.regressor.is_fitted_to(reference)
         return rows
 
     def add_row(self, row: dict[str, Any], is_valid: bool) -> None:
@@ -135,6 +149,7 @@ class Judging:
 
         if is_valid:
             self.judgements.append(SentenceJudgement((), (), None, "", row["format_errors"], row["status"]))
+        self.num_fitted += bool(row.get("fitted"))
         if row["status"] != "ok":
             self.failed.append(f"{row['id']}: {row['status']}")
 
@@ -144,4 +159,9 @@ class Judging:
 
         for name, count in count_statuses(self.judgements).items():
             print_line(f"{name}: {count}")
+        if self.num_fitted:
+            print_line(
+                f"The regressor was fitted to the references of {self.num_fitted} pairs: their regressed scores show "
+                "the fit, not the agreement on new reports."
+            )
         print_line(f"Judgements: {output}")

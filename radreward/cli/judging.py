@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.cli.errors import user_errors
 from radreward.errors import InputError
@@ -30,7 +30,8 @@ class JudgeOptions:
 
     Args:
         judge: `embedded`, or the folder of a trained judge or of its run; or `chat` for a language model.
-        instruction: With chat: the instruction of the prompt.
+        instruction: With chat: `detailed`, `simplistic`, or a text file with the task in your own wording; the
+            format of the answer is added.
         shots: With chat: number of examples in the prompt.
         examples: With chat: YAML file of examples; by default those of the package.
         no_explanation: With chat: ask for no explanation.
@@ -38,7 +39,7 @@ class JudgeOptions:
     """
 
     judge: str = "embedded"
-    instruction: Literal["simplistic", "detailed"] = "detailed"
+    instruction: str = "detailed"
     shots: int = 5
     examples: Path | None = None
     no_explanation: bool = False
@@ -120,7 +121,10 @@ def load_regressor(folder: Path, judge: SentenceJudge) -> SentenceScorer:
 
 
 class ReportPairs(NamedTuple):
-    """Pairs of reports in the order of their file; an invalid report is None or the original value."""
+    """Pairs of reports in the order of their file; an invalid report is None or the original value.
+
+    Reports are texts, or lists of sentences if they are already split.
+    """
 
     ids: list[Any]
     references: list[Any]
@@ -129,20 +133,68 @@ class ReportPairs(NamedTuple):
     """Per pair: the reason why it cannot be judged, or None."""
 
     @property
+    def are_split(self) -> bool:
+        """True if the reports are lists of sentences."""
+        return any(isinstance(report, list) for report in self.references)
+
+    @property
     def valid(self) -> list[int]:
         """Indices of the pairs that can be judged."""
         return [index for index, error in enumerate(self.errors) if error is None]
 
     def valid_sentences(self) -> tuple[list[list[str]], list[list[str]]]:
         """Return the sentences of the references and of the candidates that can be judged."""
-        from radreward.text.sentence_splitter import split_sentences
-
-        references = [split_sentences(self.references[index]) for index in self.valid]
-        return references, [split_sentences(self.candidates[index]) for index in self.valid]
+        return [_sentences(self.references[i]) for i in self.valid], [
+            _sentences(self.candidates[i]) for i in self.valid
+        ]
 
     def part(self, rows: slice) -> ReportPairs:
         """Return a range of the pairs."""
         return ReportPairs(self.ids[rows], self.references[rows], self.candidates[rows], self.errors[rows])
+
+
+def _sentences(report: str | list[str]) -> list[str]:
+    from radreward.text.sentence_splitter import split_sentences
+
+    return split_sentences(report) if isinstance(report, str) else report
+
+
+def has_sentences(path: Path) -> bool:
+    """Return True if a file has reports as lists of sentences, as `convert --from sentences` writes them.
+
+    Raises:
+        InputError: If the file cannot be read.
+    """
+    from radreward.io.tables import read_rows
+    from radreward.io.validated_rows import RowError, parse_json_cell
+
+    if str(path) == "-":  # standard input can be read only once
+        return False
+    first = next(iter(next(iter(read_rows(path)), [])), None)
+    value = first.values.get("reference") if first else None
+    if isinstance(value, str) and not value.startswith("["):
+        return False
+    try:
+        return isinstance(parse_json_cell(value, "reference"), list)
+    except RowError:
+        return False
+
+
+def read_sentence_pairs(path: Path) -> ReportPairs:
+    """Read the sentences of a file of sentence scores, once per id, without the scores.
+
+    Raises:
+        InputError: If the file is invalid, or raters of a pair scored different sentences.
+    """
+    from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
+
+    by_id: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for pair in read_judged_pairs(path):
+        sides = pair.reference, pair.candidate
+        if by_id.setdefault(pair.id, sides) != sides:
+            raise InputError(f"{path}, pair {pair.id!r}: Expected the same sentences from all raters.")
+    references, candidates = ([list(sides[side]) for sides in by_id.values()] for side in (0, 1))
+    return ReportPairs(list(by_id), references, candidates, [None] * len(by_id))
 
 
 def read_report_pairs(path: Path, columns: InputColumns) -> ReportPairs:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from radreward.errors import InputError
 from radreward.io.entry_lists import entry_list_type, from_entries
 from radreward.io.tables import is_valid_utf8, write_table
 from radreward.io.validated_rows import (
@@ -34,7 +35,7 @@ _FIELDS = {
 """Column of a file → attribute of `RatedPair`."""
 
 
-def read_rated_pairs(path: str | Path) -> RatedPairs:
+def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
     """Read rated pairs from JSONL, CSV or Parquet.
 
     Each row needs `id`, `reference` and `candidate`. Optional columns:
@@ -48,17 +49,24 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
 
     In CSV, lists and mappings are JSON. Null and NaN mean that the rater gave no value.
 
+    Args:
+        path: The file.
+        rater: Read the ratings and errors of this rater only.
+
     Raises:
-        InputError: If the file cannot be read, has no row, or has an invalid row. The message names the file, the row
-            and the field.
+        InputError: If the file cannot be read, has no row, has an invalid row, or lacks the rater. The message names
+            the file, the row and the field.
     """
     notes: list[str] = []
     numbers = array("Q")  # row number of each pair
     unreadable: Counter[str] = Counter()
+    raters: set[str] = set()
 
     def parse(values: Mapping[str, Any]) -> RatedPair:
         unreadable.update(unreadable_context(values))
-        return _parse_pair(values)
+        pair = _parse_pair(values)
+        raters.update(name for by_rater in _judgements(pair).values() for name in by_rater)
+        return pair if rater is None else _select_rater(pair, rater)
 
     def read() -> Iterator[RatedPair]:
         first_rows: dict[str, int] = {}  # by id
@@ -71,6 +79,10 @@ def read_rated_pairs(path: str | Path) -> RatedPairs:
             yield row
 
     pairs = RatedPairs(group_by_reference(read()))
+    if rater is not None and rater not in raters:
+        raise InputError(
+            f"{path}: Expected judgements of rater {rater!r} but got {', '.join(sorted(raters)) or 'none'}."
+        )
     named_rows = ((f"row {number}", row) for number, row in zip(numbers, pairs.rows, strict=True))
     if errors := criteria_mismatches(named_rows):
         raise_row_errors(path, errors)
@@ -94,6 +106,18 @@ def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
     }
     schema = pa.schema([(column, types.get(column, pa.string())) for column in (*_FIELDS, *CONTEXT_COLUMNS)])
     write_table(path, schema, (_to_row(row) for row in rows))
+
+
+def _judgements(pair: RatedPair) -> dict[str, Mapping[str, Any]]:
+    """Return the judgements of a pair: attribute → rater → value."""
+    return {name: getattr(pair, name) for name in ("ratings", "errors", "significant_errors")}
+
+
+def _select_rater(pair: RatedPair, rater: str) -> RatedPair:
+    judgements: dict[str, Any] = {
+        name: {rater: by_rater[rater]} if rater in by_rater else {} for name, by_rater in _judgements(pair).items()
+    }
+    return replace(pair, **judgements)
 
 
 def _to_row(row: RatedPair) -> dict[str, Any]:

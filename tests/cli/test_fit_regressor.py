@@ -130,8 +130,12 @@ def test_human_sentence_scores_are_fitted_and_applied_to_any_judge(
     assert main([*command, f"--search={tmp_path / 'search.yaml'}"]) == 0
     metrics = json.loads((out / "metrics.json").read_text())
     assert (metrics["pairs"], metrics["criteria"]) == (60, "rating")
-    assert set(metrics["tau_b"]) == {"raw-overall", "svr", "decision-tree"}
+    assert set(metrics["tau_b"]) == {"svr", "decision-tree"}  # the raters' own score is the target
     assert metrics["tau_b"]["svr"]["mean"] > 0.6
+
+    held_out = [json.loads(line) for line in (out / "held_out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in held_out] == [str(case) for case in range(60)]
+    assert all(abs(row["regressed"] - row["target"]) < 5 for row in held_out)
 
     pairs, judged = tmp_path / "pairs.jsonl", tmp_path / "judged.jsonl"
     texts = [("Left effusion. No edema.", "Left effusion."), ("No edema.", "...")]
@@ -172,6 +176,39 @@ def test_human_sentence_scores_are_fitted_and_applied_to_any_judge(
     others.write_text("\n".join(map(json.dumps, predicted)))
     with pytest.raises(SystemExit, match="Expected sentences that both annotators scored but got none"):
         runpy.run_path(str(script), run_name="__main__")
+
+
+def test_human_sentences_are_judged_as_they_are_and_fitted_pairs_are_marked(
+    judge: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sentences without a full stop, as published: one per row, not one per report."""
+    source, human, judged = tmp_path / "human.csv", tmp_path / "human.jsonl", tmp_path / "judged.jsonl"
+    write_human_scores(source, 20)
+    source.write_text(source.read_text().replace(".,", ","))
+    assert main(["convert", f"--input={source}", "--from=sentences", f"--output={human}"]) == 0
+    (tmp_path / "search.yaml").write_text("decision-tree: [{max_depth: 3}]")
+    command = ["fit-regressor", f"--scores={human}", f"--judge={judge}", f"--search={tmp_path / 'search.yaml'}"]
+    assert main([*command, f"--output={tmp_path / 'fit'}", "--rater=y"]) == 0
+    assert main([*command, f"--output={tmp_path / 'none'}", "--rater=z"]) == 2
+    assert "human.jsonl: Expected sentence scores of rater 'z' but got those of x, y." in capsys.readouterr().err
+
+    apply = ["judge-sentences", f"--input={human}", f"--output={judged}", f"--judge={judge}"]
+    assert main([*apply, f"--regressor={tmp_path / 'fit'}"]) == 0
+    assert "The regressor was fitted to the references of 20 pairs" in " ".join(capsys.readouterr().out.split())
+    rows = [json.loads(line) for line in judged.read_text().splitlines()]
+    assert [row["id"] for row in rows] == [str(case) for case in range(20)]
+    assert {len(row["reference"]) for row in rows} == {3}
+    assert {row["fitted"] for row in rows} == {True}
+    assert main([*apply, "--refine"]) == 2
+    assert "Expected reports, which --refine corrects, but got sentence scores" in capsys.readouterr().err
+
+    script = Path(__file__).resolve().parents[2] / "experiments" / "sentence_eval" / "compare_judges.py"
+    monkeypatch.setattr("sys.argv", [str(script), str(human), str(judged), "--rater=y"])
+    runpy.run_path(str(script), run_name="__main__")
+    output = " ".join(capsys.readouterr().out.split())
+    assert "overall score, against human y" in output
+    assert "(120; 0)" in output  # κ covers every sentence
+    assert "judged: the regressor was fitted to the references of 20 pairs" in output
 
 
 def test_ratings_in_a_file_of_their_own_are_joined_by_id(

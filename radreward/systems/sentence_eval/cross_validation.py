@@ -32,11 +32,13 @@ class RegressionData(NamedTuple):
     features: Array
     """(n, d)"""
     judge_overall: Array
-    """(n,) the judge's own overall score; NaN if unavailable."""
+    """(n,) the judge's own overall score; NaN if unavailable, or if it is the target."""
     target: Array
     """(n,) score to predict, higher is better."""
     reference_ids: Array
     """(n,) int, equal for pairs with the same reference."""
+    ids: Array
+    """(n,) str, id of each pair."""
 
 
 class RegressorResult(NamedTuple):
@@ -49,6 +51,8 @@ class RegressorResult(NamedTuple):
     """Standard deviation over folds."""
     params: RegressorParams | None
     """Parameters selected by cross-validation over all references; None without a regressor."""
+    held_out: Array
+    """(n,) prediction of each pair by the regressor that was fitted to the other references; NaN if there is none."""
 
 
 def regression_data(
@@ -65,7 +69,7 @@ def regression_data(
     by_id: dict[str, list[JudgedPair]] = {}
     for pair in pairs:
         by_id.setdefault(pair.id, []).append(pair)
-    rows: list[tuple[tuple[float, ...], float, float, str]] = []
+    rows: list[tuple[tuple[float, ...], float, float, str, str]] = []
     for pair_id, repeated in by_id.items():
         first = repeated[0]
         if any((pair.reference, pair.candidate) != (first.reference, first.candidate) for pair in repeated):
@@ -76,15 +80,17 @@ def regression_data(
         target = own if targets is None else targets.get(pair_id)
         if features is not None and target is not None:
             overall = math.nan if judgement.overall is None else judgement.overall
-            rows.append((features, overall, *target))
+            rows.append((features, overall, *target, pair_id))
     if not rows:
         raise InputError("Expected at least one pair with sentence scores and an overall score or rating but got none.")
-    features, overalls, values, references = zip(*rows, strict=True)
+    features, overalls, values, references, ids = zip(*rows, strict=True)
+    judge_overall = np.full(len(rows), np.nan) if overalls == values else np.array(overalls, np.float64)
     data = RegressionData(
         np.array(features, np.float64),
-        np.array(overalls, np.float64),
+        judge_overall,
         np.array(values, np.float64),
         np.unique(references, return_inverse=True)[1],
+        np.array(ids, np.str_),
     )
     return data, len(by_id) - len(rows)
 
@@ -97,7 +103,7 @@ def nested_cross_validation(
     seed: int = 0,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> list[RegressorResult]:
-    """Return τ-b of the raw overall score and of regressors on held-out references.
+    """Return τ-b of the judge's own overall score, if there is one, and of regressors on held-out references.
 
     Each outer fold holds out references. An inner cross-validation on the other references selects the parameters of a
     regressor, which is then fitted to all of these. Pairs with the same reference are always in the same fold.
@@ -119,14 +125,16 @@ def nested_cross_validation(
     grids = default_param_grids() if grids is None else grids
     _validate_regression_data(data, folds, inner_folds, grids)
     splits = list(split_by_reference(data.reference_ids, folds, seed))
-    taus = [_tau_b(data.judge_overall[test], data.target[test]) for _, test in splits]
-    results = [_average_folds(RAW_OVERALL, taus, None)]
+    tests = [test for _, test in splits]
+    results = []
+    if np.isfinite(data.judge_overall).any():
+        results.append(_regressor_result(RAW_OVERALL, data, tests, data.judge_overall, None))
     for name, grid in grids.items():
-        taus = []
+        held_out = np.full(len(data.target), np.nan)
         for train, test in splits:
             params = select_params(name, RegressionData(*(column[train] for column in data)), grid, inner_folds, seed)
-            taus.append(_held_out_tau(name, data, train, test, params, seed))
-        results.append(_average_folds(name, taus, select_params(name, data, grid, folds, seed)))
+            held_out[test] = _held_out_predictions(name, data, train, test, params, seed)
+        results.append(_regressor_result(name, data, tests, held_out, select_params(name, data, grid, folds, seed)))
         on_progress(name)
     return results
 
@@ -155,20 +163,22 @@ def select_params(
     splits = list(split_by_reference(data.reference_ids, folds, seed + 1))
 
     def mean_tau_b(params: RegressorParams) -> float:
-        taus = [_held_out_tau(name, data, train, test, params, seed) for train, test in splits]
-        return float(np.nan_to_num(_average_folds(name, taus, params).tau_b, nan=-2.0))
+        held_out = np.full(len(data.target), np.nan)
+        for train, test in splits:
+            held_out[test] = _held_out_predictions(name, data, train, test, params, seed)
+        result = _regressor_result(name, data, [test for _, test in splits], held_out, params)
+        return float(np.nan_to_num(result.tau_b, nan=-2.0))
 
     return max(grid, key=mean_tau_b)
 
 
-def _held_out_tau(
+def _held_out_predictions(
     name: str, data: RegressionData, train: Array, test: Array, params: RegressorParams, seed: int
-) -> float:
-    """Return τ-b of the rows `test` after a fit to the rows `train`; NaN if the targets of `train` are all equal."""
+) -> Array:
+    """Return predictions of the rows `test` after a fit to `train`; NaN if the targets of `train` are all equal."""
     if np.ptp(data.target[train]) == 0:
-        return math.nan
-    fitted = fit_regressor(name, data.features[train], data.target[train], params, seed)
-    return _tau_b(fitted.predict(data.features[test]), data.target[test])
+        return np.full(len(test), np.nan)
+    return fit_regressor(name, data.features[train], data.target[train], params, seed).predict(data.features[test])
 
 
 def split_by_reference(reference_ids: Array, folds: int, seed: int = 0) -> Iterator[tuple[Array, Array]]:
@@ -208,8 +218,11 @@ def _tau_b(scores: Array, target: Array) -> float:
     return float(kendall_tau_b(torch.from_numpy(np.asarray(scores)), torch.from_numpy(np.asarray(target))))
 
 
-def _average_folds(name: str, taus: Sequence[float], params: RegressorParams | None) -> RegressorResult:
+def _regressor_result(
+    name: str, data: RegressionData, tests: Sequence[Array], held_out: Array, params: RegressorParams | None
+) -> RegressorResult:
+    """Return the mean τ-b of predictions over folds; `tests` are the rows of each fold."""
+    taus = [_tau_b(held_out[test], data.target[test]) for test in tests]
     defined = [value for value in taus if not math.isnan(value)]
-    if not defined:
-        return RegressorResult(name, math.nan, math.nan, params)
-    return RegressorResult(name, float(np.mean(defined)), float(np.std(defined)), params)
+    mean, std = (float(np.mean(defined)), float(np.std(defined))) if defined else (math.nan, math.nan)
+    return RegressorResult(name, mean, std, params, held_out)

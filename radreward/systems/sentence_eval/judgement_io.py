@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.errors import InputError
 from radreward.io.entry_lists import entry_list_type
 from radreward.io.tables import write_table
 from radreward.io.validated_rows import (
@@ -38,6 +39,8 @@ class JudgedPair(NamedTuple):
     judgement: SentenceJudgement
     regressed: float | None = None
     """Overall score that a regressor predicts from the scores of the sentences."""
+    is_fitted: bool = False
+    """True if the regressor was fitted to a pair with this reference."""
 
 
 def judgement_schema(*extra: tuple[str, Any]) -> Schema:
@@ -109,6 +112,19 @@ def read_judged_pairs(path: str | Path) -> list[JudgedPair]:
     return [pair for _, pair in read_validated_rows(path, _parse_pair)]
 
 
+def select_rater(pairs: Sequence[JudgedPair], rater: str) -> list[JudgedPair]:
+    """Return the pairs that a rater judged.
+
+    Raises:
+        InputError: If there are none.
+    """
+    selected = [pair for pair in pairs if pair.rater == rater]
+    if not selected:
+        raters = ", ".join(sorted({pair.rater for pair in pairs if pair.rater is not None})) or "none"
+        raise InputError(f"Expected sentence scores of rater {rater!r} but got those of {raters}.")
+    return selected
+
+
 def _parse_pair(values: Mapping[str, Any]) -> JudgedPair:
     sides = {side: _parse_side(values, side.value) for side in Side}
     ids = {side: {entry.id: index for index, entry in enumerate(own)} for side, own in sides.items()}
@@ -126,7 +142,9 @@ def _parse_pair(values: Mapping[str, Any]) -> JudgedPair:
     reference, candidate = (tuple(entry.text for entry in sides[side]) for side in Side)
     rater = optional_text_field(values, "rater", allow_integer=True)
     regressed = number_field(values, "regressed", -math.inf, math.inf)
-    return JudgedPair(text_field(values, "id", allow_integer=True), rater, reference, candidate, judgement, regressed)
+    is_fitted = str(values.get("fitted")).lower() == "true"
+    pair_id = text_field(values, "id", allow_integer=True)
+    return JudgedPair(pair_id, rater, reference, candidate, judgement, regressed, is_fitted)
 
 
 class _Sentence(NamedTuple):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import count, islice, product
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
-from typing import Literal
 
 from radreward.errors import InputError
 from radreward.llm.messages import Message
@@ -37,6 +36,7 @@ weigh what a mistake would do to the patient. A finding that is made up or denie
 that is left out, and a matter of wording does none. Judge the report as a whole, as the colleague would who has to \
 act on it.
 """
+_TASKS = {"detailed": _DETAILED, "simplistic": _SIMPLISTIC}
 _FORMAT = """\
 Answer with CSV and nothing else. One row for every sentence, those of the original first:
 type,id,sentence,match,score
@@ -70,14 +70,15 @@ class SentencePrompt:
     r"""Prompt that requests sentence scores as CSV, with the parser of the answers.
 
     Args:
-        instruction: "detailed" defines each score, "simplistic" does not.
+        instruction: "detailed" defines each score, "simplistic" does not; or a text file with the task in your own
+            wording, to which the format of the answer is added.
         num_shots: Number of few-shot examples, given as earlier turns of the chat; 0, 1 and 5 in the paper.
         request_explanation: Request an explanation of the overall score, which improves the score (Table IV).
         examples: YAML file of examples, see `read_examples`; defaults to the synthetic ones of the package.
 
     Raises:
-        InputError: If the file has too few examples, or an invalid one.
-        ValueError: If `num_shots` is negative or the instruction is unknown.
+        InputError: If the file of examples has too few, or an invalid one, or the instruction is no file, or empty.
+        ValueError: If `num_shots` is negative.
 
     >>> prompt = SentencePrompt(num_shots=0, request_explanation=False)
     >>> print(prompt.render(["No edema."], ["Mild edema."])[-1].content)
@@ -91,28 +92,26 @@ class SentencePrompt:
 
     def __init__(
         self,
-        instruction: Literal["simplistic", "detailed"] = "detailed",
+        instruction: str | Path = "detailed",
         num_shots: int = 5,
         request_explanation: bool = True,
         examples: str | Path | None = None,
     ) -> None:
-        if instruction not in ("simplistic", "detailed"):
-            raise ValueError(f"Expected `instruction` to be simplistic or detailed but got {instruction!r}.")
         if num_shots < 0:
             raise ValueError(f"Expected `num_shots` to be >= 0 but got {num_shots}.")
         path = Path(examples or EXAMPLES_PATH)
         available = read_examples(path) if num_shots else ()
         if len(available) < num_shots:
             raise InputError(f"{path}: Expected at least {num_shots} examples but got {len(available)}.")
-        self.instruction = instruction
+        self.instruction = str(instruction)
+        self.task = _TASKS[self.instruction] if instruction in _TASKS else _read_task(Path(instruction))
         self.request_explanation = request_explanation
         self.examples = available[:num_shots]
 
     @property
     def system_message(self) -> str:
         """First message: the task and the format of the answer."""
-        task = _DETAILED if self.instruction == "detailed" else _SIMPLISTIC
-        return "\n".join([task, _FORMAT + (_EXPLANATION if self.request_explanation else ""), _DATA])
+        return "\n".join([self.task, _FORMAT + (_EXPLANATION if self.request_explanation else ""), _DATA])
 
     def render(self, reference: Sequence[str], candidate: Sequence[str]) -> tuple[Message, ...]:
         """Return the messages about a report pair, given as sentences.
@@ -145,6 +144,19 @@ class SentencePrompt:
             dict(zip(sentence_ids(len(reference)), reference, strict=True)),
             dict(zip(sentence_ids(len(candidate), uppercase=True), candidate, strict=True)),
         )
+
+
+def _read_task(path: Path) -> str:
+    """Return the text of a file with an instruction."""
+    if not path.is_file():
+        raise InputError(f"instruction: Expected {', '.join(_TASKS)} or a text file but got {str(path)!r}.")
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: Expected UTF-8 text but byte {error.start} is not.") from error
+    if not text:
+        raise InputError(f"{path}: Expected an instruction but the file is empty.")
+    return f"{text}\n"
 
 
 def _sentence_table(reference: Sequence[str], candidate: Sequence[str]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -34,6 +36,17 @@ EMBEDDED_DIR = Path(__file__).with_name("embedded") / "scorer"
 """Folder of the scorer of the package."""
 PAIRS_PER_BATCH = 512
 _CONFIG_FIELDS = frozenset({"judge", "feature_set", "regressor", "training_info"})
+FITTED_REFERENCES = "reference_hashes"
+"""Hashes of the references to which a regressor was fitted, among the information about its training."""
+
+
+def reference_hash(text: str) -> str:
+    """Return a hash of a report, without differences in case, white space and punctuation.
+
+    >>> reference_hash("No edema. Clear."), reference_hash("no edema clear")
+    ('7a4df83d06c91866', '7a4df83d06c91866')
+    """
+    return blake2b(re.sub(r"\W+", "", text.casefold()).encode(), digest_size=8).hexdigest()
 
 
 class JudgedSentence(NamedTuple):
@@ -142,6 +155,10 @@ class SentenceScorer(Scorer):
             return None
         features = feature_values(self.feature_set, judgement, reference, candidate)
         return float(self.regressor.predict(np.array([features], dtype=np.float64))[0])
+
+    def is_fitted_to(self, reference: Sequence[str]) -> bool:
+        """Return True if the regressor was fitted to a pair with this reference, given as sentences."""
+        return reference_hash(" ".join(reference)) in self.training_info.get(FITTED_REFERENCES, ())
 
     def fingerprint(self) -> str:
         """Return a hash of judge, features and regressor."""

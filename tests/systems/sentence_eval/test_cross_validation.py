@@ -27,7 +27,7 @@ def learnable_data(rows: int = 240, seed: int = 0) -> RegressionData:
     rng = np.random.default_rng(seed)
     features = np.hstack([rng.dirichlet(np.ones(4), rows), rng.dirichlet(np.ones(4), rows)])
     target = np.round(6 * features[:, 2] - 4 * features[:, 7])
-    return RegressionData(features, features[:, 2], target, np.arange(rows) // 3)
+    return RegressionData(features, features[:, 2], target, np.arange(rows) // 3, np.arange(rows).astype(str))
 
 
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=60), st.integers(2, 4), st.integers(0, 3))
@@ -56,6 +56,12 @@ def test_nested_cross_validation_learns_a_learnable_target() -> None:
         for _, test in split_by_reference(data.reference_ids, 3)
     ]
     assert raw == pytest.approx(np.mean(expected))
+    for entry in results:  # the held-out predictions are those of which τ-b is reported
+        taus = [
+            kendalltau(entry.held_out[test], data.target[test]).statistic
+            for _, test in split_by_reference(data.reference_ids, 3)
+        ]
+        assert entry.tau_b == pytest.approx(np.mean(taus), abs=1e-6)
     best, regressor = fit_best(data, results)
     assert best.tau_b == max(tree, svr)
     assert kendalltau(regressor.predict(data.features), data.target).statistic > 0.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import yaml
@@ -29,9 +29,7 @@ def test_sentence_ids_continue_after_z() -> None:
 @pytest.mark.parametrize("num_shots", [0, 1, 5])
 @pytest.mark.parametrize("request_explanation", [True, False])
 @pytest.mark.parametrize("instruction", ["simplistic", "detailed"])
-def test_render_has_the_requested_parts(
-    num_shots: int, request_explanation: bool, instruction: Literal["simplistic", "detailed"]
-) -> None:
+def test_render_has_the_requested_parts(num_shots: int, request_explanation: bool, instruction: str) -> None:
     prompt = SentencePrompt(instruction, num_shots, request_explanation)
     messages = prompt.render(["No edema."], ["Edema."])
     assert [message.role for message in messages] == ["system", *["user", "assistant"] * num_shots, "user"]
@@ -91,9 +89,23 @@ def test_sentence_prompt_invalid_option_raises() -> None:
         SentencePrompt(num_shots=6)
     with pytest.raises(ValueError, match="Expected `num_shots` to be >= 0"):
         SentencePrompt(num_shots=-1)
-    unknown: Any = "other"
-    with pytest.raises(ValueError, match="Expected `instruction` to be"):
-        SentencePrompt(unknown)
+    with pytest.raises(InputError, match="instruction: Expected detailed, simplistic or a text file but got 'other'"):
+        SentencePrompt("other")
+
+
+def test_sentence_prompt_instruction_of_a_file_replaces_the_task_only(tmp_path: Path) -> None:
+    path = tmp_path / "task.txt"
+    path.write_text("Mark every sentence.\n")
+    prompt = SentencePrompt(path, num_shots=0)
+    assert prompt.system_message.startswith("Mark every sentence.\n")
+    own_task, built_in = prompt.system_message, SentencePrompt("simplistic", num_shots=0).system_message
+    assert own_task[own_task.index("Answer with CSV") :] == built_in[built_in.index("Answer with CSV") :]
+    path.write_text(" \n")
+    with pytest.raises(InputError, match=r"task.txt: Expected an instruction but the file is empty"):
+        SentencePrompt(path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"task.txt: Expected UTF-8 text but byte 0 is not"):
+        SentencePrompt(path)
 
 
 def sentence(**changes: Any) -> dict[str, Any]:
