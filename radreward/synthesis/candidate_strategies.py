@@ -18,6 +18,7 @@ from radreward.synthesis.tier_writer import TierWriter
 
 STRATEGIES: dict[str, Callable[[], CandidateWriter]] = {
     "tiers": TierWriter,
+    "full-tiers": partial(TierWriter, requires_all=True),
     "pairings": GreenPairingWriter,
     "graded": GradedWriter,
     **{name: partial(ProfileWriter, profile) for name, profile in PROFILES.items()},

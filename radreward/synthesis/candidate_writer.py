@@ -33,6 +33,11 @@ def judges_language(criteria: Criteria) -> bool:
     return bool(_LANGUAGE_TAGS & set(criteria.tags))
 
 
+def allows_no_tiers(report: AnnotatedReport) -> bool:
+    """Return True if a report is too short for every number of errors, or not completely parsed."""
+    return len(report.sentences) <= SHORT_REPORT_SENTENCES or not is_fully_parsed(report)
+
+
 class Reference(NamedTuple):
     """A reference, and samplers of other reports that can be its candidates."""
 
@@ -55,7 +60,7 @@ class Reference(NamedTuple):
     @property
     def is_limited(self) -> bool:
         """True if the report is too short for every number of errors, or not completely parsed."""
-        return len(self.report.sentences) <= SHORT_REPORT_SENTENCES or not is_fully_parsed(self.report)
+        return allows_no_tiers(self.report)
 
 
 class GroupRequest(NamedTuple):
@@ -81,8 +86,11 @@ class WrittenCandidate(NamedTuple):
     candidate: Candidate
     tier: str
     """Name of the requested tier, or of the strategy."""
-    outcome: Literal["in tier", "outside", "limited"]
-    """`limited`: the reference does not allow every tier."""
+    outcome: Literal["in tier", "outside"]
+    is_limited: bool = False
+    """True if the reference is too short for every tier, or not completely parsed, see `Reference.is_limited`."""
+    reached_tier: str | None = None
+    """Name of the tier in which the candidate is; None between tiers, and in strategies without tiers."""
 
 
 class CandidateWriter(ABC):
@@ -115,7 +123,8 @@ def judge_candidates(
         WrittenCandidate(
             judge_draft(reference.report, draft).candidate(reference.report, draft, criteria),
             kind,
-            "limited" if reference.is_limited else "in tier",
+            "in tier",
+            reference.is_limited,
         )
         for draft in drafts
     ]

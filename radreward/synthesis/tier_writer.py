@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from random import Random
+from typing import Literal
 
+from radreward.errors import InputError
 from radreward.synthesis.candidate_writer import (
     CandidateWriter,
     GroupRequest,
     Reference,
     WrittenCandidate,
+    allows_no_tiers,
     judges_language,
 )
 from radreward.synthesis.candidates import (
@@ -25,11 +30,13 @@ from radreward.synthesis.candidates import (
 from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
+from radreward.synthesis.report_reader import ReportTexts
 from radreward.synthesis.tiers import TIER_ERRORS, Tier, is_weighted, severity_tiers
 from radreward.text.facts import AnnotatedReport
-from radreward.text.report_parser import is_fully_parsed
+from radreward.text.report_parser import is_fully_parsed, parse_report
 from radreward.types import Candidate
 
+logger = logging.getLogger(__name__)
 MAX_DRAFTS = 12
 """Maximum number of drafts per candidate."""
 _MAX_ADDED_ERRORS = 16
@@ -46,18 +53,43 @@ class TierWriter(CandidateWriter):
 
     If all criteria are binary, the tiers are ranges of points. Candidates of a limited reference have as many errors as
     it allows, see `Reference.is_limited`.
+
+    Args:
+        requires_all: Leave out limited references, and candidates of a reference that are not in every tier.
     """
+
+    def __init__(self, requires_all: bool = False) -> None:
+        self.requires_all = requires_all
 
     def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
         """See `CandidateWriter.write`."""
         tiers = severity_tiers(request.criteria)
+        if self.requires_all and request.num_candidates < len(tiers):
+            raise InputError(f"Expected at least {len(tiers)} candidates per reference, one per tier.")
         for reference in request.repeated_references():
+            if self.requires_all and reference.is_limited:
+                continue
             candidates = [
                 _write_candidate(request, reference, tiers, _sample_tier(number, rng), rng)
                 for number in range(request.num_candidates)
             ]
             rng.shuffle(candidates)
-            yield reference, candidates
+            if not self.requires_all or {tier.name for tier in tiers} <= {entry.reached_tier for entry in candidates}:
+                yield reference, candidates
+
+    def read_reports(self, path: Path, text_column: str | None) -> ReportTexts:
+        """Read the reports of a file; with `requires_all`, those that allow every tier."""
+        reports = super().read_reports(path, text_column)
+        if not self.requires_all:
+            return reports
+        texts = [text for text in reports.texts if not allows_no_tiers(parse_report(text))]
+        if len(texts) < 2:
+            raise InputError(
+                f"{path}: Expected at least two reports that are completely parsed and long enough for every tier but "
+                f"got {len(texts)}."
+            )
+        logger.warning("%s: left out %d reports that do not allow every tier.", path, len(reports.texts) - len(texts))
+        return reports._replace(texts=texts)
 
 
 def _sample_tier(number: int, rng: Random) -> int | None:
@@ -71,13 +103,13 @@ def _write_candidate(
 ) -> WrittenCandidate:
     """Return a candidate of a tier, or the closest draft if none fits; any draft if `tier_index` is None."""
     if tier_index is None:
-        candidate, _ = _judge(request, reference, _draft(request, reference, _NUM_TIERS - 1, rng))
-        return WrittenCandidate(candidate, "open", "limited" if reference.is_limited else "in tier")
+        candidate, severity = _judge(request, reference, _draft(request, reference, _NUM_TIERS - 1, rng))
+        return WrittenCandidate(candidate, "open", "in tier", reference.is_limited, _tier_of(severity, tiers))
     tier = tiers[min(tier_index, len(tiers) - 1)]
     target = tier.min_severity
     if reference.is_limited:
         target = min(target, _max_natural_errors(reference.report))
-    drafts: list[tuple[float, Candidate]] = []
+    drafts: list[tuple[float, Candidate, float]] = []
     for _ in range(MAX_DRAFTS):
         draft = _draft(request, reference, tier_index, rng)
         candidate, severity = _judge(request, reference, draft)
@@ -87,13 +119,16 @@ def _write_candidate(
             draft = draft._replace(report=add_errors(draft.report, 1, rng))
             candidate, severity = _judge(request, reference, draft)
         distance = 0.0 if tier.contains(severity) else abs(severity - tier.min_severity) or 1.0
-        drafts.append((distance, candidate))
+        drafts.append((distance, candidate, severity))
         if not distance or reference.is_limited:
             break
-    distance, candidate = min(drafts, key=lambda entry: entry[0])
-    return WrittenCandidate(
-        candidate, tier.name, "limited" if reference.is_limited else "outside" if distance else "in tier"
-    )
+    distance, candidate, severity = min(drafts, key=lambda entry: entry[0])
+    outcome: Literal["in tier", "outside"] = "outside" if distance else "in tier"
+    return WrittenCandidate(candidate, tier.name, outcome, reference.is_limited, _tier_of(severity, tiers))
+
+
+def _tier_of(severity: float, tiers: Sequence[Tier]) -> str | None:
+    return next((tier.name for tier in tiers if tier.contains(severity)), None)
 
 
 def _draft(request: GroupRequest, reference: Reference, tier_index: int, rng: Random) -> CandidateDraft:

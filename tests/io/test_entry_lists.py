@@ -30,7 +30,7 @@ def test_from_entries_returns_other_values_unchanged(value: Any) -> None:
 
 def test_written_mappings_are_lists_that_datasets_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    rows = [{"counts": {"r1": {"a": 1.0}}}, {"counts": None}]
+    rows: list[dict[str, Any]] = [{"counts": {"r1": {"a": 1.0}}}, {"counts": None}]
     schema = pa.schema({"counts": entry_list_type(entry_list_type(pa.float64()))})
     write_table(tmp_path / "a.parquet", schema, iter(rows))
     loaded = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")

@@ -23,6 +23,8 @@ from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.candidate_strategies import load_candidate_writer
 from radreward.synthesis.error_counting import compare_facts, tally_errors, to_radcliq_counts
 from radreward.synthesis.report_styles import Granularity
+from radreward.synthesis.tier_writer import TierWriter
+from radreward.synthesis.tiers import severity_tiers
 from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
 
 ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria()]
@@ -64,13 +66,55 @@ def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, sha
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
 def test_synthesize_candidates_lie_in_their_tiers(tmp_path: Path, criteria: Criteria) -> None:
     synthesize_files(tmp_path, criteria, 120, 3, seed=7)
-    tiers = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["tiers"]
+    card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
+    tiers = card["tiers"]
     assert tiers.keys() == {"good", "fair", "bad", "open"}
     full = {name: row["in tier"] + row["outside"] for name, row in tiers.items()}
     assert all(count > 10 for count in full.values())
-    assert all(tiers[name]["share in tier"] >= 0.95 for name in full)
-    assert sum(sum(row[kind] for kind in ("in tier", "outside", "limited")) for row in tiers.values()) == 360
+    assert sum(full.values()) == 360
+    for row in tiers.values():
+        assert row["share in tier"] == pytest.approx(row["in tier"] / (row["in tier"] + row["outside"]), abs=1e-4)
+        assert row["outside"] <= row["limited"] + 0.05 * row["in tier"]  # nearly all outside are of limited references
+    limited = card["groups of limited references"]
+    assert sum(row["limited"] for row in tiers.values()) == 3 * limited
+    assert (limited > 12) is (criteria.name != "mrscore")  # references of MRScore have full length
+    assert card["groups without a candidate in every tier"] > 0
+    note = f"{limited / 120:.0%} of the references are too short for every tier"
+    assert note in (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "| bad | " in (tmp_path / "card.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("criteria", [RadCliQCriteria(), MRScoreCriteria()], ids=lambda criteria: criteria.name)
+def test_full_tiers_have_a_candidate_in_every_tier(tmp_path: Path, criteria: Criteria) -> None:
+    synthesize_files(tmp_path, criteria, 30, 3, seed=7, candidates=TierWriter(requires_all=True))
+    card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
+    assert card["groups of limited references"] == card["groups without a candidate in every tier"] == 0
+    tiers = severity_tiers(criteria)
+    weighted = all(criterion.kind == "binary" for criterion in criteria.criteria)
+    for group in read_groups(tmp_path / "groups.parquet"):
+        assert len(parse_report(group.reference).sentences) > 4
+        errors = [candidate.errors or {} for candidate in group.candidates]
+        severities = [criteria.weighted_errors(counts) if weighted else sum(counts.values()) for counts in errors]
+        assert all(any(tier.contains(severity) for severity in severities) for tier in tiers)
+
+
+def test_full_tiers_leave_out_given_reports_that_are_too_short(tmp_path: Path) -> None:
+    long = (
+        "Small left pleural effusion. Mild right basilar atelectasis. No pneumothorax. No edema. The heart is enlarged."
+    )
+    path = tmp_path / "reports.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"report": text}) for text in (long, "No effusion.", f"{long} Old fractures."))
+    )
+    written = synthesize_files(
+        tmp_path / "out", RadCliQCriteria(), reports=path, candidates=TierWriter(requires_all=True)
+    )
+    assert all("pneumothorax" in group.reference for group in read_groups(written))
+    path.write_text("\n".join(json.dumps({"report": text}) for text in (long, "No effusion.")))
+    with pytest.raises(InputError, match="Expected at least two reports that are completely parsed and long enough"):
+        synthesize_files(tmp_path / "out", RadCliQCriteria(), reports=path, candidates=TierWriter(requires_all=True))
+    with pytest.raises(InputError, match="Expected at least 3 candidates per reference"):
+        synthesize_files(tmp_path / "out", RadCliQCriteria(), 2, 2, candidates=TierWriter(requires_all=True))
 
 
 def test_synthesize_weights_are_consistent_with_errors() -> None:
