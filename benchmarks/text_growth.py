@@ -52,11 +52,11 @@ from radreward.systems.sentence_eval.score_features import _stated_findings, fea
 from radreward.testing.hostile_reports import HOSTILE_PIECES
 from radreward.text.entities import rule_entities
 from radreward.text.facts import Fact, known_agreement
-from radreward.text.patient_context import parse_context
+from radreward.text.patient_context import PatientContext, parse_context
 from radreward.text.report_parser import parse_report
 from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_splitter import split_sentences
-from radreward.text.significance import named_findings, phrase_weight, significance_level
+from radreward.text.significance import named_findings, patient_level, phrase_weight
 
 SHORT, LONG = 1_000, 4_000
 """Characters."""
@@ -155,7 +155,7 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
             text.split(), ((index, index + 1, "Disease") for index in range(len(text.split())))
         ),
         "sentence_quality": lambda text: sentence_quality(*(entry := judged(text)), entry[1]),
-        "significance_level": lambda text: significance_level(Fact("edema"), 40, text),
+        "patient_level": lambda text: patient_level(Fact("edema"), PatientContext(40, text)),
         "spans_from_iob": lambda text: spans_from_iob(["I-Disease" if char.isalpha() else "O" for char in text]),
         "statement_tokens": lambda text: statement_tokens(text, len(tokenizer.offsets(text)), True, tokenizer),
         "triads_from_sentences": lambda text: list(triads_from_sentences(split_sentences(in_sentences(text)))),

@@ -20,7 +20,7 @@ from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_
 from radreward.text.negation import is_inside, negated_spans
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import split_sentences
-from radreward.text.significance import significance_weight
+from radreward.text.significance import patient_weight
 from radreward.text.unstated import unstated_names
 from radreward.types import Scores
 
@@ -172,7 +172,7 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
 
 def _label_weights(names: Iterable[str], context: PatientContext) -> dict[str, float]:
     typical = {name: Fact(OBSERVATIONS[name][0]) if OBSERVATIONS[name] else None for name in names}
-    return {name: significance_weight(fact, *context) if fact else 0.0 for name, fact in typical.items()}
+    return {name: patient_weight(fact, context) if fact else 0.0 for name, fact in typical.items()}
 
 
 @lru_cache(50_000)

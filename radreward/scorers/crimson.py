@@ -20,7 +20,7 @@ from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.report_parser import parse_report
-from radreward.text.significance import significance_level, significance_weight
+from radreward.text.significance import patient_level, patient_weight
 from radreward.types import Scores
 
 Result = Literal["matched", "missed", "false"]
@@ -46,7 +46,7 @@ class Crimson(StatelessScorer):
 
     1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
     is right. The findings of both reports are read by `parse_report` and matched by `match_facts`. A finding weighs 1
-    (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `significance_level`; age and indication of the
+    (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `patient_level`; age and indication of the
     patient change the weights. A matched finding has wrong details if the reports differ in place, name, certainty,
     severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
     formula. Benign findings count neither as matches nor as errors, so that identical reports always score 1.
@@ -150,13 +150,13 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
     elif expected and (expected.positive or not stated):
         result = "missed"
     facts = match.candidate if result == "false" else match.reference
-    weight = sum(significance_weight(fact, *context) for fact in facts)
+    weight = sum(patient_weight(fact, context) for fact in facts)
     differences = find_differences(match) if result == "matched" else ()
     return JudgedFinding(
         result,
         " and ".join(map(_describe, match.reference)),
         " and ".join(map(_describe, match.candidate)),
-        min((significance_level(fact, *context) for fact in facts), key=URGENCIES.index),
+        min((patient_level(fact, context) for fact in facts), key=URGENCIES.index),
         weight,
         {entry.detail: DETAIL_WEIGHT * entry.changes_care * bool(weight) for entry in differences},
     )

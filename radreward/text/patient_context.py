@@ -16,7 +16,7 @@ _YEARS = {"y": 1.0, "m": 1 / 12, "w": 7 / 365.25, "d": 1 / 365.25}
 
 
 class PatientContext(NamedTuple):
-    """Age and indication of a patient, see `significance_level`."""
+    """Age and indication of a patient, see `patient_level`."""
 
     age: float | None = None
     """Years."""

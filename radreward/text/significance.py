@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from radreward.text.facts import Fact
+from radreward.text.facts import Fact, states_same_finding
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
 from radreward.text.lexicon import head_word
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
@@ -18,6 +18,8 @@ from radreward.text.sentence_parser import sentence_facts
 
 _SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
 """Weight of a finding by its level."""
+_LEAST_RANK = URGENCIES.index("not actionable")
+"""Rank in `URGENCIES` of a finding that needs no care; only age-related changes are below."""
 _ELDERLY_AGE = 65
 """Age in years from which age-related changes are expected."""
 _SMALL_CHILD_AGE = 5
@@ -35,47 +37,81 @@ _SECTIONS = {
 _KNOWN = re.compile(r"\b(?:known|history of|h/o|hx|chronic|prior|previous|follow-?\s?up)\b", re.IGNORECASE)
 
 
-def significance_level(fact: Fact, age: float | None = None, indication: str | None = None) -> Urgency:
-    """Return the level of a finding with its details. An absent finding is benign.
+@lru_cache(10_000)
+def significance_level(fact: Fact) -> Urgency:
+    """Return the level of a finding with its details for a typical patient, as generated data has it.
 
-    A resolved finding is not actionable.
-
-    Args:
-        fact: The finding with its details.
-        age: Age of the patient in years, if known. Age-related changes are not actionable below 65 years, and benign
-            from 65 on unless the indication names them. Fractures in small children are urgent.
-        indication: Reason for the examination, if known. A finding that a known condition or a recent procedure
-            explains is one level lower. After an injury, fractures and pneumothorax are at least actionable.
+    An absent finding is benign, a resolved one not actionable.
 
     >>> heart = Fact("cardiomegaly", severity="mild")
     >>> significance_level(heart), significance_level(heart._replace(severity="severe"))
     ('actionable', 'urgent')
-    >>> significance_level(heart, indication="History of heart failure.")
-    'not actionable'
     """
-    level = _stated_level(fact)
-    if not fact.positive or (age is None and not indication):
-        return level
-    names, text = ancestors(fact.finding), indication or ""
-    if age is not None and fact.finding in _findings("age"):
-        is_asked = any(fact.finding in ancestors(asked.finding) for asked in sentence_facts(text))
-        level = "benign" if age >= _ELDERLY_AGE and not is_asked else "not actionable"
-    if age is not None and age < _SMALL_CHILD_AGE and fact.finding in _findings("children"):
-        return "urgent"
-    if _is_explained(fact, text):
-        level = URGENCIES[min(URGENCIES.index(level) + 1, len(URGENCIES) - 1)]
-    if _TRAUMA.search(text) and _findings("trauma").intersection(names):
-        level = min(level, "actionable", key=URGENCIES.index)
-    return level
+    if not fact.positive:
+        return "not actionable" if fact.change == "resolved" else "benign"
+    stated = {fact.severity, fact.location, fact.change}
+    for keys, details, level in _SECTIONS["details"]:
+        if fact.finding in keys.split() and stated & set(details.split(", ")):
+            return next(name for name in URGENCIES if name == level)
+    return FINDINGS[fact.finding].urgency
 
 
-def significance_weight(fact: Fact, age: float | None = None, indication: str | None = None) -> float:
-    """Return the weight of the level of a finding, see `significance_level`.
+def significance_weight(fact: Fact) -> float:
+    """Return the weight of the level of a finding for a typical patient, see `significance_level`.
 
     >>> significance_weight(Fact("pneumothorax")), significance_weight(Fact("degenerative"))
     (1.0, 0.0)
     """
-    return _SIGNIFICANCE_WEIGHTS[significance_level(fact, age, indication)]
+    return _SIGNIFICANCE_WEIGHTS[significance_level(fact)]
+
+
+def patient_level(fact: Fact, context: PatientContext = NO_CONTEXT) -> Urgency:
+    """Return the level of a finding for one patient, as scorers weigh it.
+
+    Only age-related changes are benign, from 65 years on, unless the indication names them; every other finding is at
+    least "not actionable". Fractures in small children are urgent. A finding that a known condition or a recent
+    procedure of the indication explains is one level lower, but never benign. After an injury, fractures and
+    pneumothorax are at least actionable.
+
+    >>> old, heart_failure = PatientContext(age=70), PatientContext(indication="History of heart failure.")
+    >>> patient_level(Fact("degenerative")), patient_level(Fact("degenerative"), old), patient_level(Fact("clips"), old)
+    ('not actionable', 'benign', 'not actionable')
+    >>> patient_level(Fact("cardiomegaly", severity="mild"), heart_failure)
+    'not actionable'
+    """
+    if not fact.positive:
+        return significance_level(fact)
+    age, text = context.age, context.indication or ""
+    if age is not None and age >= _ELDERLY_AGE and fact.finding in _findings("age"):
+        is_asked = any(fact.finding in ancestors(asked.finding) for asked in sentence_facts(text))
+        return "not actionable" if is_asked else "benign"
+    if age is not None and age < _SMALL_CHILD_AGE and fact.finding in _findings("children"):
+        return "urgent"
+    rank = min(URGENCIES.index(significance_level(fact)), _LEAST_RANK)
+    if _is_explained(fact, text):
+        rank = min(rank + 1, _LEAST_RANK)
+    if _TRAUMA.search(text) and _findings("trauma").intersection(ancestors(fact.finding)):
+        rank = min(rank, URGENCIES.index("actionable"))
+    return URGENCIES[rank]
+
+
+def patient_weight(fact: Fact, context: PatientContext = NO_CONTEXT) -> float:
+    """Return the weight of the level of a finding for one patient, see `patient_level`.
+
+    >>> patient_weight(Fact("degenerative")), patient_weight(Fact("degenerative"), PatientContext(age=80))
+    (0.25, 0.0)
+    """
+    return _SIGNIFICANCE_WEIGHTS[patient_level(fact, context)]
+
+
+def repeats_device(fact: Fact, earlier: Iterable[Fact]) -> bool:
+    """Return True if a device in the same place is among earlier facts of a report: it has its weight once.
+
+    >>> tip = Fact("picc", location="svc")
+    >>> repeats_device(tip, [Fact("picc")]), repeats_device(tip, [Fact("picc", location="right atrium")])
+    (True, False)
+    """
+    return FINDINGS[fact.finding].is_device and any(states_same_finding(fact, other) for other in earlier)
 
 
 @lru_cache(50_000)
@@ -83,9 +119,9 @@ def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
     """Return the weight of the most significant finding in a phrase; unknown findings count as not actionable.
 
     >>> phrase_weight("large pneumothorax"), phrase_weight("scoliosis"), phrase_weight("unusual contour")
-    (1.0, 0.0, 0.25)
+    (1.0, 0.25, 0.25)
     """
-    weights = [significance_weight(fact, *context) for fact in sentence_facts(phrase) if fact.positive]
+    weights = [patient_weight(fact, context) for fact in sentence_facts(phrase) if fact.positive]
     return max(weights, default=_SIGNIFICANCE_WEIGHTS["not actionable"])
 
 
@@ -98,7 +134,7 @@ def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT)
     weights: dict[str, float] = {}
     for phrase in phrases:
         facts = [fact for fact in sentence_facts(phrase) if fact.positive]
-        known = {fact.finding: significance_weight(fact, *context) for fact in facts}
+        known = {fact.finding: patient_weight(fact, context) for fact in facts}
         names = known or {head_word(phrase): phrase_weight(phrase)}
         for name, weight in names.items():
             weights[name] = max(weights.get(name, 0.0), weight)
@@ -115,17 +151,6 @@ def is_actionable(fact: Fact) -> bool:
     if not fact.positive and fact.change:
         fact = fact._replace(polarity="present", change=None)
     return significance_level(fact) in ("urgent", "actionable")
-
-
-@lru_cache(10_000)
-def _stated_level(fact: Fact) -> Urgency:
-    if not fact.positive:
-        return "not actionable" if fact.change == "resolved" else "benign"
-    stated = {fact.severity, fact.location, fact.change}
-    for keys, details, level in _SECTIONS["details"]:
-        if fact.finding in keys.split() and stated & set(details.split(", ")):
-            return next(name for name in URGENCIES if name == level)
-    return FINDINGS[fact.finding].urgency
 
 
 def _is_explained(fact: Fact, indication: str) -> bool:

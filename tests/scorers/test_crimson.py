@@ -91,8 +91,8 @@ def test_score_is_invariant_to_order_and_bounded(reference: list[str], candidate
     rng.shuffle(candidate)
     assert score(" ".join(reference), " ".join(candidate)) == total
     if total == 1:
-        # Only benign and absent findings may differ.
-        benign = set(SENTENCES[6:7] + SENTENCES[8:])
+        # Only absent findings may differ.
+        benign = set(SENTENCES[8:])
         assert set(reference) - benign == set(candidate) - benign
 
 
@@ -110,7 +110,7 @@ def test_score_does_not_depend_on_order_of_similar_findings() -> None:
         ("Large right pneumothorax. Mild edema.", 1.0),
         ("Large right pneumothorax.", 2 / 3),
         ("Mild edema.", 1 / 3),
-        ("Large right pneumothorax. Mild edema. Degenerative changes of the spine.", 1.0),
+        ("Large right pneumothorax. Mild edema. Degenerative changes of the spine.", 1.25 / 1.5),
         ("Rib fracture. Lung mass.", -0.5),
     ],
 )
@@ -119,9 +119,11 @@ def test_score_of_candidates_for_two_findings(candidate: str, expected: float) -
 
 
 def test_benign_findings_do_not_count() -> None:
-    spine = "Degenerative changes of the spine."
-    assert [score(spine, text) for text in (spine, "Clear lungs.", f"{spine} Scoliosis.")] == [1.0, 1.0, 1.0]
-    assert score(spine, "Pneumonia.") == pytest.approx(-1 / 3)
+    spine, old = "Degenerative changes of the spine.", PatientContext(70)
+    candidates = [spine, "Clear lungs.", f"{spine} Kyphosis.", "Pneumonia."]
+    total = Crimson().score([spine] * 4, candidates, [old] * 4).total
+    assert total.tolist() == pytest.approx([1.0, 1.0, 1.0, -1 / 3])
+    assert [score(spine, text) for text in candidates] == pytest.approx([1.0, 0.0, 0.0, -1 / 3])
 
 
 @pytest.mark.parametrize(
@@ -199,12 +201,13 @@ def test_counts_are_errors_by_significance() -> None:
     scores = Crimson().score([reference], ["Right effusion. Lung mass. Kyphosis."])
     assert counts_of(scores) == {
         "urgent_missing_finding": 1,
-        "not_actionable_missing_finding": 1,
+        "not_actionable_missing_finding": 2,
         "actionable_false_finding": 1,
+        "not_actionable_false_finding": 1,
         "wrong_detail": 1,
     }
     assert scores.errors is not None
-    assert scores.errors.tolist() == [4.0]
+    assert scores.errors.tolist() == [6.0]
 
 
 def test_evidence_has_heaviest_finding_first() -> None:
@@ -221,7 +224,7 @@ def test_evidence_has_heaviest_finding_first() -> None:
             {"certainty": 0.0, "change": 0.5},
         ),
         JudgedFinding("missed", "scarring", "", "not actionable", 0.25, {}),
-        JudgedFinding("false", "", "scoliosis", "benign", 0.0, {}),
+        JudgedFinding("false", "", "scoliosis", "not actionable", 0.25, {}),
     )
 
 

@@ -7,8 +7,16 @@ import pytest
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, means_same_care
 from radreward.text.locations import LOCATIONS
+from radreward.text.patient_context import PatientContext
 from radreward.text.severity import SEVERITY_WORDS
-from radreward.text.significance import _SECTIONS, significance_level, significance_weight
+from radreward.text.significance import (
+    _SECTIONS,
+    patient_level,
+    patient_weight,
+    repeats_device,
+    significance_level,
+    significance_weight,
+)
 
 CHANGES: tuple[Change, ...] = ("new", "worse", "better", "stable", "resolved")
 
@@ -69,13 +77,13 @@ def test_significance_level_follows_guideline(fact: Fact, level: Urgency) -> Non
         ("aorticcalc", 80, None, "benign"),
         ("aorticcalc", 40, None, "not actionable"),
         ("degenerative", 80, "Back pain, degenerative changes of the spine?", "not actionable"),
-        ("osteopenia", 70, None, "benign"),
+        ("osteopenia", 70, None, "not actionable"),
         ("ribfx", 2, None, "urgent"),
         ("ribfx", 40, None, "actionable"),
         ("edema", None, "History of heart failure.", "not actionable"),
         ("edema", None, "Shortness of breath.", "actionable"),
         ("pneumonia", None, "Follow up of known pneumonia.", "not actionable"),
-        ("atelectasis", 50, "Status post coronary bypass.", "benign"),
+        ("atelectasis", 50, "Status post coronary bypass.", "not actionable"),
         ("pneumothorax", None, "Status post thoracentesis.", "urgent"),
         ("oldribfx", None, "Status post fall.", "not actionable"),
         ("nodule", None, "Chest pain.", "actionable"),
@@ -84,18 +92,37 @@ def test_significance_level_follows_guideline(fact: Fact, level: Urgency) -> Non
 def test_significance_level_depends_on_the_patient(
     key: str, age: float | None, indication: str | None, level: Urgency
 ) -> None:
-    assert significance_level(Fact(key), age, indication) == level
+    assert patient_level(Fact(key), PatientContext(age, indication)) == level
 
 
 def test_significance_level_after_trauma_is_at_least_actionable() -> None:
     small = Fact("pneumothorax", severity="mild")
-    assert significance_level(small, indication="Trauma, known pneumothorax.") == "actionable"
-    assert significance_level(Fact("pneumothorax"), indication="Trauma.") == "urgent"
+    assert patient_level(small, PatientContext(indication="Trauma, known pneumothorax.")) == "actionable"
+    assert patient_level(Fact("pneumothorax"), PatientContext(indication="Trauma.")) == "urgent"
 
 
 def test_significance_weight_is_one_half_quarter_zero() -> None:
     facts = [Fact("tension"), Fact("mass"), Fact("scar"), Fact("tortuous")]
     assert [significance_weight(fact) for fact in facts] == [1.0, 0.5, 0.25, 0.0]
+    assert [patient_weight(fact, PatientContext(65)) for fact in facts] == [1.0, 0.5, 0.25, 0.0]
+
+
+def test_only_age_related_changes_weigh_nothing_and_only_in_the_old() -> None:
+    aging = {"aorticcalc", "tortuous", "degenerative", "kyphosis", "shoulder"}
+    indications = [None, "Status post surgery for known cancer and heart failure.", "History of COPD, old fractures."]
+    for key, change, indication in product(FINDINGS, (None, *CHANGES), indications):
+        fact = Fact(key, change=change)
+        assert all(patient_weight(fact, PatientContext(age, indication)) >= 0.25 for age in (None, 3, 64.9))
+        assert (patient_weight(fact, PatientContext(65, indication)) == 0) == (key in aging)
+
+
+def test_repeats_device_ignores_other_findings_and_malposition() -> None:
+    tube = Fact("ett")
+    assert repeats_device(tube, [tube])
+    assert repeats_device(Fact("picc", change="new"), [Fact("cvc", location="svc")])
+    assert not repeats_device(Fact("ettlow"), [tube])
+    assert not repeats_device(Fact("edema"), [Fact("edema")])
+    assert not repeats_device(Fact("chesttube", location="left"), [Fact("chesttube", location="right")])
 
 
 def test_significance_file_names_findings_details_and_levels_that_exist() -> None:

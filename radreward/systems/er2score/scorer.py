@@ -158,8 +158,8 @@ class RewardModelScorer(Scorer):
         rewards, finding_weights, pairs, status = self.predict(references, candidates)
         if self.uses_context:
             for row, (context, pair) in enumerate(zip(contexts, pairs, strict=True)):
-                if context != NO_CONTEXT and pair:
-                    finding_weights[row] = findings_for_patient(pair, context, len(criteria))
+                if pair and (weights := findings_for_patient(pair, context, len(criteria))) is not None:
+                    finding_weights[row] = weights
         counts = calibration.predict_counts(rewards) if calibration else None
         return Scores(
             criteria.total(rewards),

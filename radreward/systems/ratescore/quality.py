@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -16,7 +16,7 @@ from radreward.systems.ratescore.entity_context import present_findings
 from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import phrase_weight
+from radreward.text.significance import phrase_weight, repeats_device
 from radreward.types import Entity
 
 UNRELATED_COSINE, EQUAL_COSINE = 0.4, 0.7
@@ -67,12 +67,19 @@ def matched_quality(
     known = [known_agreement(own, other) for own in reference.facts for other in candidate.facts]
     known_values = torch.tensor([math.nan if value is None else value for value in known]).view_as(agreement)
     agreement = known_values.where(known_values.isfinite(), agreement)
-    weights, candidate_weights = (
-        torch.tensor([phrase_weight(text, context) for text in side.phrases]) for side in (reference, candidate)
-    )
+    weights, candidate_weights = (torch.tensor(list(_weights(side, context))) for side in (reference, candidate))
     right, right_candidate = (
         side @ agreement.amax(axis) if agreement.numel() else torch.zeros(())
         for side, axis in ((weights, 1), (candidate_weights, 0))
     )
     wrong = (weights.sum() - right) + (candidate_weights.sum() - right_candidate)
     return float(finding_quality(right, wrong.clamp_min(0)))
+
+
+def _weights(report: ReportFindings, context: PatientContext) -> Iterator[float]:
+    """Yield the weight of each finding of a report."""
+    earlier: dict[Fact, None] = {}
+    for phrase, facts in zip(report.phrases, report.facts, strict=True):
+        is_repeated = bool(facts) and all(repeats_device(fact, earlier) for fact in facts)
+        yield 0.0 if is_repeated else phrase_weight(phrase, context)
+        earlier |= dict.fromkeys(facts)

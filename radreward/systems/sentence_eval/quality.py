@@ -10,7 +10,7 @@ from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import phrase_weight, significance_weight
+from radreward.text.significance import patient_weight, phrase_weight, repeats_device
 
 
 def sentence_quality(
@@ -24,6 +24,7 @@ def sentence_quality(
     Each finding has a weight w and an agreement a: 1 if the other report states the same finding, 0 if all counterparts
     of its sentence state unrelated findings (see `known_agreement`), otherwise the score of its sentence, at least 0. A
     finding adds w·a to the matched weight if it is the reference's, and w·(1 - a) to the wrong weight in either report.
+    A device that several sentences state in one place counts once, see `repeats_device`.
     A sentence that names an abnormality in words outside the vocabulary is one finding, see `phrase_weight`.
 
     >>> from radreward.systems.sentence_eval.judgement import SentenceScore
@@ -50,12 +51,14 @@ def _weighted_agreements(
     """Yield the weight and the agreement of each finding of a report."""
     other_facts = [sentence_facts(text) for text in others]
     stated = frozenset(fact for facts in other_facts for fact in facts)  # repeated sentences take no time
+    earlier: dict[Fact, None] = {}
     for score, text in zip(scores, sentences, strict=True):
         matches = {other_facts[match] for match in score.matches} if score else set[tuple[Fact, ...]]()
         facts = dict.fromkeys(sentence_facts(text))
         for fact in facts:
-            if fact.positive:
-                yield significance_weight(fact, *context), _agreement(fact, score, matches, stated)
+            if fact.positive and not repeats_device(fact, earlier):
+                yield patient_weight(fact, context), _agreement(fact, score, matches, stated)
+        earlier |= facts
         if not facts and any(entity.type in FINDING_TYPES for entity in rule_entities(text)):
             yield phrase_weight(text, context), max(0.0, score.score) if score else 0.0
 

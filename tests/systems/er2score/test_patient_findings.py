@@ -19,9 +19,9 @@ REPORTS: dict[Side, str] = {
 HEART_FAILURE = PatientContext(50, "History of heart failure.")
 
 
-def _evidence(rows: dict[str, tuple[float, float, float]], side: Side) -> TokenEvidence:
+def _evidence(rows: dict[str, tuple[float, float, float]], side: Side, text: str = "") -> TokenEvidence:
     """Return evidence of one criterion, matched and wrong weight at the first token of each word that is given."""
-    text, root = REPORTS[side], side is Side.REFERENCE
+    text, root = text or REPORTS[side], side is Side.REFERENCE
     offsets = TOKENIZER.offsets(text)
     first = TOKENIZER.num_prefix_tokens if root else 0
     values = torch.zeros(first + len(offsets) + 1, 3)
@@ -38,7 +38,9 @@ def _findings(
         Side.CANDIDATE: _evidence({"Cardiomegaly": (0.9, 0.0, 0.5)}, Side.CANDIDATE),
         Side.REFERENCE: _evidence({"Pulmonary": edema, "Aortic": aorta}, Side.REFERENCE),
     }
-    return findings_for_patient(pair_statements(REPORTS, evidence, 1, TOKENIZER), context, 1).tolist()
+    weights = findings_for_patient(pair_statements(REPORTS, evidence, 1, TOKENIZER), context, 1)
+    assert weights is not None
+    return weights.tolist()
 
 
 def _shown(wrong: float, errors: float) -> float:
@@ -47,18 +49,24 @@ def _shown(wrong: float, errors: float) -> float:
 
 
 def test_evidence_of_a_statement_is_scaled_by_the_significance_for_the_patient() -> None:
-    edema = (0.0, 0.5, 0.0)
-    assert _findings(NO_CONTEXT, edema, (0.0, 0.0, 0.0)) == pytest.approx([0.5, _shown(0.5, 0.9)])
+    edema, aorta = (0.0, 0.5, 0.0), (1.0, 0.0, 0.0)
+    assert _findings(NO_CONTEXT, edema, aorta) == pytest.approx([0.5, _shown(0.5, 0.9) + 0.25])
     # Heart failure explains both: actionable, 0.5, becomes not actionable, 0.25.
-    assert _findings(HEART_FAILURE, edema, (0.0, 0.0, 0.0)) == pytest.approx([0.25, _shown(0.5, 0.9) / 2])
+    assert _findings(HEART_FAILURE, edema, aorta) == pytest.approx([0.25, _shown(0.5, 0.9) / 2 + 0.25])
 
 
-@pytest.mark.parametrize(("errors", "added"), [(0.0, 0.0), (0.4, 0.1), (1.0, 0.25), (3.0, 0.25)])
-def test_benign_finding_that_matters_for_the_patient_counts_as_its_errors(errors: float, added: float) -> None:
-    plain = _findings(PatientContext(80), (0.0, 0.5, 0.0), (errors, 0.0, 0.0))
+@pytest.mark.parametrize(("errors", "share"), [(0.0, 0.0), (0.4, 0.4), (1.0, 1.0), (3.0, 1.0)])
+def test_finding_without_learnt_weight_counts_as_right_or_wrong_by_its_errors(errors: float, share: float) -> None:
+    old = _findings(PatientContext(80), (0.0, 0.5, 0.0), (errors, 0.0, 0.0))
     young = _findings(PatientContext(50), (0.0, 0.5, 0.0), (errors, 0.0, 0.0))
-    assert young[0] == plain[0]
-    assert young[1] - plain[1] == pytest.approx(added)
+    assert young[0] - old[0] == pytest.approx(0.25 * (1 - share))
+    assert young[1] - old[1] == pytest.approx(0.25 * share)
+
+
+def test_weights_of_the_model_hold_if_no_finding_weighs_differently() -> None:
+    texts: dict[Side, str] = {Side.CANDIDATE: "Edema.", Side.REFERENCE: "Effusion."}
+    evidence: dict[Side, TokenEvidence] = {side: _evidence({}, side, text) for side, text in texts.items()}
+    assert findings_for_patient(pair_statements(texts, evidence, 1, TOKENIZER), NO_CONTEXT, 1) is None
 
 
 def test_shipped_model_weighs_findings_by_patient() -> None:

@@ -13,7 +13,7 @@ FINDINGS = {
     "Large pneumothorax.": {"pneumothorax": 1.0},
     "Pulmonary edema.": {"edema": 0.5},
     "Atelectasis and pulmonary edema.": {"atelectasis": 0.25, "edema": 0.5},
-    "Scoliosis.": {"scoliosis": 0.0},
+    "Scoliosis.": {"scoliosis": 0.25},
     "Lungs are clear.": {},
     "No pneumothorax.": {},
 }
