@@ -10,7 +10,7 @@ def read_sections(name: str, package: str = "radreward.text") -> dict[str, tuple
     """Return the lines of each section of a file in a package. A colon in a title starts a comment.
 
     >>> read_sections("significance.txt")["age"]
-    ('aorticcalc tortuous degenerative osteopenia kyphosis shoulder',)
+    ('aorticcalc tortuous degenerative kyphosis shoulder',)
     """
     text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
     sections: dict[str, tuple[str, ...]] = {}
