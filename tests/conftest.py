@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 # Tests never assert a time: the machine may be busy, and a first call includes imports.
-settings.register_profile("radreward", deadline=None, derandomize=True)
+settings.register_profile("radreward", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("radreward")
 # Tests run in parallel; and with more threads, sums are rounded differently. PyTorch, NumPy and child processes read
 # this once, so none of them is imported above.

@@ -2,6 +2,8 @@
 
 import json
 import runpy
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,7 @@ IN_SMALL = {
 SAME_IN_SMALL = {"backbones-7b": 1, "backbones": 2}
 """Number of variants that equal another one in small: two Llama 2, three MiniLM."""
 GROUPS = 12
+Records = Callable[[str], Path]
 ER2SCORE_TERMS = {"loss", "individual", "total"}
 """What a run with the loss of the paper logs: L, L_ind and λ·L_tot (Eq. 1)."""
 SHIPPED_TERMS = {
@@ -69,16 +72,25 @@ def names(paths: list[Path]) -> list[str]:
     return [str(path.relative_to(ROOT / "experiments")) for path in paths]
 
 
-def small(settings: dict[str, Any], folder: Path, tiny_llama: Path) -> list[str]:
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Records:
+    """Return a function that writes groups of a preset once; all runs of the preset read them."""
+
+    @cache
+    def write(preset: str) -> Path:
+        folder = tmp_path_factory.mktemp("groups")
+        synthesize_files(folder, load_criteria(preset), GROUPS, per_reference=2)
+        return folder / "groups.parquet"
+
+    return write
+
+
+def small(settings: dict[str, Any], folder: Path, tiny_llama: Path, records: Records) -> list[str]:
     """Return overrides that make a run small: backbone, data, steps."""
-    records = folder / "data" / "groups.parquet"
-    preset = settings["criteria"]
-    if not records.is_file():
-        synthesize_files(folder / "data", load_criteria(preset), GROUPS, per_reference=2)
     decoder = "llama" in settings["model"]["backbone"]["name"]
     return [
         f"--run-dir={folder / 'run'}",
-        f"--data.records={records}",
+        f"--data.records={records(settings['criteria'])}",
         "--data.val_split=0.4",
         "--data.batch_size=3",
         f"--data.collator.max_length={8192 if decoder else 4096}",  # the tokens of the tiny backbones are bytes
@@ -106,11 +118,11 @@ def test_criteria_load(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNS, ids=names(RUNS))
 def test_run_file_builds_and_trains_a_step(
-    path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, tiny_llama: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    training = build(path, *small(settings, tmp_path, tiny_llama))
+    training = build(path, *small(settings, tmp_path, tiny_llama, records))
     module = training.module
     assert isinstance(module, RewardModule)
     assert module.criteria == load_criteria(settings["criteria"])
@@ -134,11 +146,15 @@ def test_run_file_builds_and_trains_a_step(
 
 
 def test_custom_loss_trains_from_the_command_line(
-    tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    tiny_llama: Path,
+    records: Records,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(ROOT)
     path = Path("experiments/ablations/base_small.yaml")
-    given = small(yaml.safe_load(path.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    given = small(yaml.safe_load(path.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
     given.append("--model.objective=experiments.ablations.custom_loss.SmoothMargin")
     assert main(["fit", "--config", str(path), *given, "--trainer.max_steps=2"]) == 0
     assert str(tmp_path / "run" / "model") in capsys.readouterr().out
@@ -158,11 +174,11 @@ def shrunk(arguments: list[str], in_small: list[str]) -> list[str]:
     ("path", "base"), TRIED, ids=[f"{path.stem}-{base.stem if base else 'own'}" for path, base in TRIED]
 )
 def test_every_variant_of_a_study_builds(
-    path: Path, base: Path | None, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, base: Path | None, tmp_path: Path, tiny_llama: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     settings = load_study_config(path, base)
-    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
     if base:  # settings are checked on their own base; this checks that both bases have the same ones
         samples = samples[:: len(samples) - 1]
@@ -192,11 +208,12 @@ def test_variant_of_a_table_of_er2score_minimizes_its_terms_only(
     terms: set[str],
     tmp_path: Path,
     tiny_llama: Path,
+    records: Records,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
     study = load_study_config(ROOT / "experiments" / "ablations" / table)
-    in_small = small(yaml.safe_load(study.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    in_small = small(yaml.safe_load(study.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
     for labels in study.space.conditional_branches():
         training = build(study.base, *shrunk(study.overrides_for(labels), in_small))
         objective = training.module.objective
@@ -210,13 +227,17 @@ def test_variant_of_a_table_of_er2score_minimizes_its_terms_only(
 
 
 def test_study_runs_and_its_groups_are_compared(
-    tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    tiny_llama: Path,
+    records: Records,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(ROOT)
     path = tmp_path / "weighting.yaml"  # with two seeds instead of three
     path.write_text((ROOT / "experiments/ablations/weighting.yaml").read_text().replace("[0, 1, 2]", "[0, 1]"))
     settings = load_study_config(path)
-    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama)
+    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
     given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run-dir")]
     given += ["trainer.val_check_interval=1", "trainer.logger=false"]
     assert main(["tune", "--config", str(path), "--run-dir", str(tmp_path / "study"), *given]) == 0
