@@ -53,6 +53,16 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_figures() -> Iterator[None]:
+    """Let training draw no figures, which take a third of a short run; the run of `trained` draws them."""
+    from radreward.modules.callbacks import RewardPlots
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RewardPlots, "draws_figures", False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def openi_csv() -> Path:
     """Return the file of real reports, or skip the test."""

@@ -46,8 +46,9 @@ class RewardPlots(Callback):
         draws_figures: False for distributions and scalars only.
     """
 
+    draws_figures = True
+
     def __init__(self) -> None:
-        self.draws_figures = True
         self.tau_history: dict[str, list[tuple[int, float]]] = {}
         self._outputs: list[tuple[Tensor, Tensor, Tensor, list[MisrankedPair]]] = []
         self._last_validation: tuple[Tensor, Tensor] | None = None

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from radreward.cli import main
+from radreward.modules.callbacks import RewardPlots
 from tests.tiny_run import settings
 
 
@@ -18,8 +19,10 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished run."""
+    """The folder of a finished run, with figures."""
     folder = tmp_path_factory.mktemp("trained")
     (folder / "config.yaml").write_text(yaml.safe_dump(settings(folder)))
-    assert main(["fit", f"--config={folder / 'config.yaml'}"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RewardPlots, "draws_figures", True)
+        assert main(["fit", f"--config={folder / 'config.yaml'}"]) == 0
     return folder / "run"
