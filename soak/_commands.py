@@ -21,7 +21,7 @@ from radreward.systems.sentence_eval.artifact import make_relation_artifact, sav
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 PAIRS = 1_200
-"""Pairs to score: three chunks."""
+"""Pairs to score, in more than two chunks of any scorer."""
 
 
 class Command(NamedTuple):

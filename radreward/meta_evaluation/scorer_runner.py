@@ -22,8 +22,6 @@ from radreward.scoring.pairs import Pairs, score_pairs
 Floats = NDArray[np.float64]
 SIGNIFICANT_PREFIX, INSIGNIFICANT_PREFIX = "significant_", "insignificant_"
 """Prefixes of criteria that are counted separately by clinical significance."""
-_CHUNK_SIZE = 128
-"""Number of pairs scored together. An interrupted run loses at most one chunk."""
 SCORES_FILE = "scores.sqlite"
 """Name of the cache in the output folder of a benchmark."""
 
@@ -132,8 +130,8 @@ def run_scorer(
 ) -> ScorerRun:
     """Score pairs of reference and candidate. An error of the scorer ends the run and becomes its `failure`.
 
-    Texts and evidence of only one chunk are in memory. Chunks start at the same pairs in every run, so that a resumed
-    run computes the same scores.
+    Texts and evidence of only one chunk, see `Scorer.chunk_size`, are in memory. Chunks start at the same pairs in
+    every run, so that a resumed run computes the same scores.
 
     Args:
         name: Name of the scorer.
@@ -161,9 +159,9 @@ def run_scorer(
         num_cached = sum(key in scored for key in keys)
         try:
             texts = read_texts()
-            for begin in range(0, len(keys), _CHUNK_SIZE):
-                chunk = keys[begin : begin + _CHUNK_SIZE]
-                _score_missing(scorer, dict(zip(chunk, islice(texts, _CHUNK_SIZE), strict=True)), scored, cache)
+            for begin in range(0, len(keys), scorer.chunk_size):
+                chunk = keys[begin : begin + scorer.chunk_size]
+                _score_missing(scorer, dict(zip(chunk, islice(texts, len(chunk)), strict=True)), scored, cache)
                 on_advance(len(chunk))
         except Exception as error:
             failure = _one_line_error(error)

@@ -43,6 +43,7 @@ class CustomScorer(Scorer):
     """
 
     normalizes_text = False
+    chunk_size = 32  # the function may be slow
 
     def __init__(self, metric: _MetricFunction, source_code: str = "") -> None:
         self.metric, self.source_code = metric, source_code

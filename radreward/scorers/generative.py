@@ -95,6 +95,11 @@ class GenerativeScorer(Scorer):
             path = path / "model"
         return cls(load_generative_evaluator(path, device, allow_download), on_too_long, batch_size)
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Scorer.chunk_size`: the answers that are decoded together."""
+        return self.batch_size
+
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`. Weights are saved in full precision."""
         self.evaluator.save(folder)

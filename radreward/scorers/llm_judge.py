@@ -50,6 +50,7 @@ class LLMJudge(StatelessScorer):
     """
 
     setting_names = ("model",)
+    chunk_size = 32  # two requests per connection of `OpenAIChatModel`
 
     def __init__(
         self,

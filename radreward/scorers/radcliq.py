@@ -137,6 +137,11 @@ class RadCliQScorer(Scorer):
         """See `Scorer.sub_names`: the components."""
         return COMPONENTS
 
+    @property
+    def chunk_size(self) -> int:
+        """See `Scorer.chunk_size`: that of the slowest component."""
+        return min(scorer.chunk_size for scorer in self.components.values())
+
     def fit_references(self, references: Iterable[str]) -> Scorer:
         """See `Scorer.fit_references`: fits the components."""
         texts = list(references)

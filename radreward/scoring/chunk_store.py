@@ -99,13 +99,8 @@ class ChunkStore:
 
     def _check_inputs(self, inputs: Mapping[str, Any]) -> None:
         """Compare the inputs with those of the manifest; if it is invalid, delete the records of all chunks."""
-        try:
-            manifest = read_json_object(self._manifest)
-            previous = manifest["inputs"]
-            valid = fingerprint(previous) == manifest["sha256"]
-        except (InputError, KeyError, TypeError):
-            valid = False
-        if not valid:
+        previous = _read_inputs(self._manifest)
+        if previous is None:
             for path in self.folder.glob("*.json"):
                 if path != self._manifest and self._is_own(path):
                     path.unlink()
@@ -151,6 +146,21 @@ class ChunkStore:
 
 def _write_manifest(path: Path, inputs: Mapping[str, Any]) -> None:
     write_json(path, {"inputs": dict(inputs), "sha256": fingerprint(inputs)})
+
+
+def _read_inputs(manifest: Path) -> Mapping[str, Any] | None:
+    """Return the inputs in a manifest; None if it is missing or damaged."""
+    try:
+        stored = read_json_object(manifest)
+        inputs: Mapping[str, Any] = stored["inputs"]
+        return inputs if fingerprint(inputs) == stored["sha256"] else None
+    except (InputError, KeyError, TypeError):
+        return None
+
+
+def stored_input(output: Path, name: str) -> Any:
+    """Return an input of the interrupted run of an output; None if there is no such run or input."""
+    return (_read_inputs(chunk_folder(output) / MANIFEST) or {}).get(name)
 
 
 def chunk_folder(output: Path) -> Path:

@@ -16,11 +16,11 @@ from radreward.io.progress import ProgressReporter
 from radreward.io.tables import CSVFormulas
 from radreward.scorers.base import Scorer
 from radreward.scoring.backends import LocalBackend, ScoringBackend
-from radreward.scoring.chunk_store import check_output
+from radreward.scoring.chunk_store import check_output, stored_input
 from radreward.scoring.input_columns import DEFAULT_COLUMNS, InputColumns
 from radreward.scoring.input_scan import InputScan, scan_input, warn_unusable_contexts
 from radreward.scoring.score_columns import ScorerGroup
-from radreward.scoring.score_table import ScoreTable
+from radreward.scoring.score_table import CHUNK_SIZE, ScoreTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def score_file(
     scorer: Scorer | ScorerGroup,
     source: str | Path,
     output: str | Path,
-    chunk_size: int = 128,
+    chunk_size: int | None = None,
     progress: bool = True,
     backend: ScoringBackend | None = None,
     columns: InputColumns = DEFAULT_COLUMNS,
@@ -59,8 +59,9 @@ def score_file(
         scorer: The scorer, or several, see `load_scorers`.
         source: The input, in a format of `read_rows`; "-" is standard input.
         output: The file to write, in the format of its suffix; it appears when it is complete.
-        chunk_size: Rows that are held and scored together. Finished chunks are stored in `<output>.parts`: a run that
-            was killed resumes with the missing ones.
+        chunk_size: Rows that are held and scored together; defaults to that of an interrupted run, else to
+            `Scorer.chunk_size`. Finished chunks are stored in `<output>.parts`: a run that was killed resumes with the
+            missing ones.
         progress: Show progress on standard error.
         backend: Scores the chunks with a scorer equal to `scorer`; by default this process scores.
         columns: Names of the input's columns.
@@ -71,13 +72,15 @@ def score_file(
         InputError: If the input cannot be read, has no row or lacks a column, a column would be written twice, the
             output cannot be a file, or the input or the scorer changed since the run that is to be resumed.
     """
-    if chunk_size < 1:
+    if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"Expected `chunk_size` to be >= 1 but got {chunk_size}.")
     start, source, output = time.monotonic(), Path(source), Path(output)
     check_output(output, source)
     with claimed_file(output):
+        group = ScorerGroup.of(scorer)
+        chunk_size = chunk_size or stored_input(output, CHUNK_SIZE) or group.chunk_size
         scan = scan_input(source, chunk_size, columns)
-        scorers = _fit_references(ScorerGroup.of(scorer), scan, backend)
+        scorers = _fit_references(group, scan, backend)
         table = ScoreTable(output, scan, scorers)
         resumed = table.num_stored_rows
         score = backend or LocalBackend(scorers)

@@ -10,9 +10,6 @@ from radreward.scorers.base import Scorer, concatenate_scores
 from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
 
-CHUNK_SIZE = 512
-"""Pairs that are scored together."""
-
 
 class Pairs(NamedTuple):
     """Candidates, their references, and the contexts of their patients."""
@@ -41,7 +38,7 @@ def score_in_chunks(scorer: Scorer, pairs: Pairs, progress: bool = True) -> Scor
     with ProgressReporter(enabled=progress) as reporter:
         title = scorer.title or type(scorer).__name__
         task = reporter.add_task(f"Scoring with {title}", len(pairs.references), unit="pairs")
-        for start in range(0, max(len(pairs.references), 1), CHUNK_SIZE):
-            parts.append(score_pairs(scorer, pairs.part(slice(start, start + CHUNK_SIZE))))
+        for start in range(0, max(len(pairs.references), 1), scorer.chunk_size):
+            parts.append(score_pairs(scorer, pairs.part(slice(start, start + scorer.chunk_size))))
             reporter.advance(task, len(parts[-1].status))
     return concatenate_scores(parts)

@@ -69,6 +69,11 @@ class ScorerGroup:
         """True if a scorer uses the patients' age and indication."""
         return any(scorer.uses_context for scorer in self.scorers.values())
 
+    @property
+    def chunk_size(self) -> int:
+        """Number of pairs that are scored together: the smallest of the scorers, see `Scorer.chunk_size`."""
+        return min(scorer.chunk_size for scorer in self.scorers.values())
+
     def score(self, pairs: Pairs) -> list[Scores]:
         """Return the scores of each scorer."""
         return [score_pairs(scorer, pairs) for scorer in self.scorers.values()]

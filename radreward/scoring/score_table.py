@@ -20,6 +20,8 @@ from radreward.scoring.input_scan import FileChunk, InputScan
 from radreward.scoring.score_columns import ScorerGroup
 from radreward.types import Scores
 
+CHUNK_SIZE = "chunk size"
+"""Name of the number of rows per chunk among the inputs of a run, see `ChunkStore`."""
 _REJECTS_SCHEMA = pa.schema({"file": pa.string(), "row": pa.int64(), "field": pa.string(), "reason": pa.string()})
 
 
@@ -42,7 +44,7 @@ class ScoreTable:
         inputs = {
             "input": file_fingerprint(scan.source),
             "columns": asdict(scan.names),
-            "chunk size": scan.chunk_size,
+            CHUNK_SIZE: scan.chunk_size,
             "scorer": scorers.fingerprint(),
         }
         self.store = ChunkStore(output, inputs, table_suffix(output))

@@ -184,6 +184,38 @@ def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(
     assert [row["id"] for row in _read(output)] == [f"r{i}" for i in range(60)]
 
 
+def test_rows_are_scored_in_chunks_of_the_slowest_scorer(tmp_path: Path) -> None:
+    source, output = write_rows(tmp_path / "in.jsonl", make_pairs(11)), tmp_path / "out.jsonl"
+    slow, fast = Overlap(), Overlap()
+    slow.device, slow.title, fast.title = torch.device("cpu"), "slow", "fast"
+    sizes: list[int] = []
+
+    def backend(chunks: Iterable[FileChunk]) -> Iterator[ScoredChunk]:
+        for chunk, scores in LocalBackend(scorers)(chunks):
+            sizes.append(len(chunk.rows))
+            yield chunk, scores
+
+    scorers = load_scorers([fast, slow])
+    assert (fast.chunk_size, slow.chunk_size, scorers.chunk_size) == (128, 32, 32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scorer, "chunk_size", 4)
+        score_file(scorers, source, output, progress=False, backend=backend)
+    assert sizes == [4, 4, 3]
+
+
+def test_resumed_run_keeps_its_chunks_on_another_device(tmp_path: Path) -> None:
+    source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(40)), tmp_path / "out.jsonl", tmp_path / "log"
+    scorer = Overlap(log, fails_at="clear word39")
+    scorer.device = torch.device("cpu")
+    with pytest.raises(RuntimeError):
+        score_file(scorer, source, output, progress=False)
+    scorer = Overlap(log)
+    scorer.device = torch.device("meta")
+    assert scorer.chunk_size == 512
+    assert score_file(scorer, source, output, progress=False).resumed == 32
+    assert log.read_text().splitlines() == [f"clear word{i}" for i in range(40)]
+
+
 def test_csv_newlines_and_quotes_are_copied(tmp_path: Path) -> None:
     texts = ['two\nlines, "quoted"', "a,b", "plain\r\nx"]
     source, output = tmp_path / "in.csv", tmp_path / "out.csv"

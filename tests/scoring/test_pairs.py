@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from radreward.scorers import load
-from radreward.scoring import pairs
+from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.text.patient_context import PatientContext
 from radreward.types import Scores
@@ -19,7 +19,7 @@ REFERENCES = ["Small left effusion.", "Clear lungs.", "No edema.", "", "Rib frac
 @pytest.mark.parametrize("name", ["rouge-l", "ratescore", "chexpert-f1"])
 @pytest.mark.parametrize("number", [0, 1, 4, 15])
 def test_chunks_give_the_scores_of_a_single_call(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
-    monkeypatch.setattr(pairs, "CHUNK_SIZE", 4)
+    monkeypatch.setattr(Scorer, "chunk_size", 4)
     scorer = load(name)
     references, candidates = REFERENCES[:number], REFERENCES[::-1][:number]
     scores, expected = (
@@ -50,7 +50,7 @@ class _Recording(Overlap):
 def test_contexts_follow_their_pairs_to_scorers_that_use_them(
     monkeypatch: pytest.MonkeyPatch, uses_context: bool, expected: list[Any]
 ) -> None:
-    monkeypatch.setattr(pairs, "CHUNK_SIZE", 2)
+    monkeypatch.setattr(Scorer, "chunk_size", 2)
     scorer = _Recording(uses_context)
     contexts = [PatientContext(age) for age in (1, 2, 3)]
     score_in_chunks(scorer, Pairs(REFERENCES[:3], REFERENCES[:3], contexts), progress=False)
@@ -58,7 +58,7 @@ def test_contexts_follow_their_pairs_to_scorers_that_use_them(
 
 
 def test_progress_is_reported_per_chunk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(pairs, "CHUNK_SIZE", 4)
+    monkeypatch.setattr(Scorer, "chunk_size", 4)
     score_in_chunks(load("rouge-l"), Pairs(REFERENCES, REFERENCES))
     printed = capsys.readouterr().err
     assert "Scoring with ROUGE-L: 4 of 15 pairs" in printed
