@@ -198,7 +198,7 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--reports", type=Path, default=None, help="real reports: CSV, JSONL or Parquet")
+    parser.add_argument("--reports", type=Path, default=None, help="file of real reports")
     parser.add_argument("--layers", type=int, default=3, help="layers of both models")
     parser.add_argument("--width", type=int, default=192, help="width of both models; the published ones have 768")
     options = parser.parse_args()

@@ -126,7 +126,9 @@ def agreement_table(results: dict[str, dict[str, Any]]) -> Table:
 def main() -> None:
     """Run all steps, then print the tables and all paths."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reports", default=None, help="CSV, JSONL or Parquet file of reports to perturb")
+    parser.add_argument(
+        "--reports", default=None, help="file of reports to perturb, in the formats that `radreward score` reads"
+    )
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="folder of all output")
     options = parser.parse_args()
     start, out = time.monotonic(), options.output

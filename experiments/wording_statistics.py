@@ -49,7 +49,7 @@ def wording_statistics(reports: Iterable[str]) -> list[float]:
 def main() -> None:
     """Print one row per style, and one for the real reports."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--reports", type=Path, help="CSV, JSONL or Parquet file of real reports")
+    parser.add_argument("--reports", type=Path, help="file of real reports")
     parser.add_argument("--count", type=int, default=500, help="generated reports per style")
     options = parser.parse_args()
     rows: dict[str, list[float]] = {}

@@ -6,15 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir
-from multiprocessing import forkserver, get_context
-from multiprocessing.context import ForkServerContext
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # Windows has no fork server
+    from multiprocessing.context import ForkServerContext
+
     from selenium.webdriver import Chrome
 
 # Tests never assert a time: the machine may be busy, and a first call includes imports.
@@ -76,8 +77,12 @@ def openi_csv() -> Path:
 
 
 @pytest.fixture(scope="session")
-def processes() -> ForkServerContext:
+def processes() -> "ForkServerContext":
     """Return a context whose processes have imported everything, which takes longer than most commands."""
+    if sys.platform == "win32":
+        pytest.skip("needs a fork server, which Windows does not have")
+    from multiprocessing import forkserver
+
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.preloaded"])
     with chdir(Path(__file__).parents[1]):  # the server finds `tests` in the folder in which it starts

@@ -67,6 +67,16 @@ def test_wheel_holds_the_package_and_no_tests(installed: Path) -> None:
     assert all((installed / "radreward" / name).is_file() for name in shipped)
 
 
+def test_description_of_the_wheel_has_no_relative_link(installed: Path) -> None:
+    [metadata] = installed.glob("*.dist-info/METADATA")
+    text = metadata.read_text(encoding="utf-8")
+    assert "Description-Content-Type: text/markdown" in text
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
+    named = re.findall(r" \(`([^`]+)`\)", text)
+    assert "docs/score.md" in named
+    assert all((ROOT / name).exists() for name in named)
+
+
 def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     assert run(installed, tmp_path, ["experiments"]).rstrip().endswith(": experiments")
     expected = {

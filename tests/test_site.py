@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome
+from selenium.webdriver.support.wait import WebDriverWait
 
 from radreward.scorers import SCORERS
 
@@ -42,8 +43,8 @@ def address(site: Path) -> Iterator[str]:
 
 
 def test_pages_open_without_console_errors_and_external_requests(browser: Chrome, address: str) -> None:
-    for page in ("", "score/", "metrics/er2score/", "notebooks/score_reports/", "reinforcement/", "api/"):
-        browser.get(address + page)
+    for page in ("index", "score", "metrics/er2score", "notebooks/score_reports", "reinforcement", "api"):
+        browser.get(f"{address}{page}.html")
         assert browser.find_element("tag name", "h1").text
         requested = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
         assert requested
@@ -52,6 +53,19 @@ def test_pages_open_without_console_errors_and_external_requests(browser: Chrome
     assert errors == []
 
 
+def test_search_finds_pages_that_are_opened_from_the_disk(browser: Chrome, site: Path) -> None:
+    browser.get((site / "score.html").as_uri())
+    browser.find_element("css selector", "[data-md-component=search-query]").send_keys("cuda")
+    results = WebDriverWait(browser, 60).until(
+        lambda page: page.find_elements("css selector", ".md-search-result__item a[href*='gpu.html']")
+    )
+    assert results
+    requested = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert [name for name in requested if not name.startswith(("file:", "data:"))] == []
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+    assert errors == []
+
+
 def test_every_metric_has_a_page(site: Path) -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in (site / "metrics").glob("*/index.html"))
+    text = "".join(path.read_text(encoding="utf-8") for path in (site / "metrics").glob("*.html"))
     assert set(re.findall(r"<li><code>([\w-]+)</code>: ", text)) == set(SCORERS)

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-CODE = """
-import os, pkgutil, sys
-from importlib import import_module
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HIDE = """
+import os, sys
 
 import sacrebleu  # takes other locks on Windows
 
@@ -17,6 +20,10 @@ for name in ("fcntl", "grp", "pwd", "termios"):  # not `resource`, which transfo
 for name in ("fchmod", "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "geteuid", "getuid", "mkfifo"):
     delattr(os, name)
 os.supports_dir_fd.clear()
+"""
+SCORE = """
+import pkgutil
+from importlib import import_module
 
 import radreward
 from radreward.cli import main
@@ -36,9 +43,29 @@ def test_package_imports_and_scores_a_file_without_posix(tmp_path: Path) -> None
     left, link = tmp_path / ".a-abcdefgh.radreward-tmp", tmp_path / ".b-abcdefgh.radreward-tmp"
     left.mkdir()  # of a process that was killed at once
     link.symlink_to(pairs.parent, target_is_directory=True)
-    done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", HIDE + SCORE, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not left.exists()
     assert f"{link}: was not deleted (it is a link or a file)" in done.stderr
     [scored] = csv.DictReader(scores.read_text().splitlines())
     assert (scored["bleu-1_status"], scored["er2score_status"]) == ("ok", "ok")
+
+
+COLLECT = """
+import multiprocessing.context, pytest
+
+del multiprocessing.context.ForkServerContext
+sys.modules["multiprocessing.forkserver"] = None
+sys.exit(pytest.main(["--collect-only", "-q", *sys.argv[1:]]))
+"""
+
+
+def test_tests_of_the_windows_job_are_collected_without_posix() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    [command] = [step["run"] for step in workflow["jobs"]["scoring"]["steps"] if "pytest" in step.get("run", "")]
+    files = command.removeprefix("python -m pytest ").split()
+    assert all((ROOT / file).exists() for file in files)
+    collect = [sys.executable, "-c", HIDE + COLLECT, *files]
+    done = subprocess.run(collect, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "tests/scoring/test_file_scoring.py::" in done.stdout

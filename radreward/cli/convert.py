@@ -34,7 +34,8 @@ def run(*, input: Sequence[Path], from_: Layout, output: Path) -> int:
     The layout `sentences` writes the scores of single sentences instead, for `fit-regressor --scores`.
 
     Args:
-        input: The file or folder as published; or the files of all raters from `rate` or Label Studio, and their key.
+        input: The file or folder as published; a file may be in any format that `score` reads. Or the files of all
+            raters from `rate` or Label Studio, and their key.
         from_: Layout of the input.
         output: File to write: JSONL, CSV or Parquet by its name.
     """

@@ -17,7 +17,8 @@ def run(*, input: Path, output: Path, criteria: str = "radcliq", title: str = "R
     the key, NAME.key.json beside it, which `radreward convert` reads with the files of the raters.
 
     Args:
-        input: JSONL, CSV or Parquet file with the columns id, reference and candidate and, if known, group and system.
+        input: File of cases, in the formats that `score` reads, with the columns id, reference and candidate and, if
+            known, group and system.
         output: File to write: .html for a page that any browser shows, or .json for tasks of Label Studio, with the
             labelling configuration as .xml beside it.
         criteria: Preset (see `radreward list`) or YAML file of the criteria; their names are the types of errors.

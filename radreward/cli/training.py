@@ -128,6 +128,7 @@ class TrainingRun:
             self.module.read_checkpoint(self.checkpoint)
         if self.init_from is not None:
             self.module.load_initial_weights(self.init_from)
+        self.data.shows_progress = self.trainer.is_global_zero and _has_progress(self.trainer)
         self.data.setup("fit")  # before anything is written, so that unusable data leave no run behind
         self.module.check_data(self.data)
         self._warn_of_slow_precision()
@@ -166,6 +167,12 @@ class TrainingRun:
                 log_hparams(logger, self.given, self.module.hparam_metrics, flat)
             else:
                 logger.log_hyperparams(flatten_settings(self.settings))
+
+
+def _has_progress(trainer: Trainer) -> bool:
+    """Return True unless the user turned the progress off."""
+    callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
+    return any(isinstance(callback, LightningProgressBar | PlainTextProgress) for callback in callbacks)
 
 
 class TrainingCLI(LightningCLI):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from lightning.pytorch import LightningDataModule
 from torch import Tensor
@@ -13,6 +13,9 @@ from radreward.data.group_files import SizedDataset
 from radreward.data.length_buckets import LengthBucketSampler, ResumableDataLoader
 from radreward.data.records import data_fingerprint
 from radreward.io.input_files import STANDARD_INPUT
+from radreward.io.progress import ProgressReporter
+
+T = TypeVar("T")
 
 
 class BaseDataModule(LightningDataModule, ABC):
@@ -47,6 +50,7 @@ class BaseDataModule(LightningDataModule, ABC):
         self.train_weights: Tensor | None = None
         self.datasets: dict[str, SizedDataset] = {}
         self.collate_fn: Callable[[Any], Any] = list
+        self.shows_progress = False  # of reading, on standard error
 
     def train_dataloader(self) -> ResumableDataLoader:
         """Return batches in an order that changes with the epoch."""
@@ -60,6 +64,14 @@ class BaseDataModule(LightningDataModule, ABC):
         """Return the SHA-256 of each file or `hf:` name that is read; a run resumes on the same files only."""
         files = self.files + ([self.val_split] if isinstance(self.val_split, str) else [])
         return {file: data_fingerprint(file) for file in files}
+
+    def report_reading(self, file: str, records: Iterable[T]) -> Iterator[T]:
+        """Yield the records of a file, and count them on standard error if `shows_progress` is set."""
+        with ProgressReporter(self.shows_progress) as progress:
+            task = progress.add_task(f"Reading {file}", unit="records", note="all records, before the first step")
+            for record in records:
+                yield record
+                progress.advance(task)
 
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

@@ -153,7 +153,7 @@ class PairedReportDataModule(BaseDataModule):
 
     def _read_pairable(self, path: str) -> Iterator[tuple[ReportGroup, int]]:
         """Yield groups with their lengths; handle those without pairs and those that are too long."""
-        for group in read_groups(path, self.criteria):
+        for group in self.report_reading(path, read_groups(path, self.criteria)):
             errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
             totals = self.criteria.total(self.criteria.target_rewards(errors))
             if self.on_unpairable != "keep" and not len(make_pairs(totals, torch.zeros(len(totals)))):

@@ -65,9 +65,12 @@ class RecordDataModule(BaseDataModule, Generic[T]):
         """
         if self.datasets:
             return
-        records = [record for file in self.files for record in self.read(file)]
+        records = [record for file in self.files for record in self.report_reading(file, self.read(file))]
         if isinstance(self.val_split, str):
-            splits = {"train": records, "validation": list(self.read(self.val_split))}
+            splits = {
+                "train": records,
+                "validation": list(self.report_reading(self.val_split, self.read(self.val_split))),
+            }
         else:
             splits = {"train": [], "validation": []}
             for record in records:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from radreward.errors import InputError
 from radreward.io.in_place import SAFE_FLAGS, check_database
+from radreward.io.sqlite_files import open_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS namespace (name TEXT PRIMARY KEY);
@@ -55,7 +56,7 @@ class SQLiteCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             check_database(self.path)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | SAFE_FLAGS, 0o600))
-            self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._connection = open_database(self.path, isolation_level=None, check_same_thread=False)
             self._close = weakref.finalize(self, self._connection.close)  # also called at garbage collection
             # A write-ahead log keeps committed values through a kill without waiting for the disk.
             self._connection.execute("PRAGMA journal_mode=WAL")

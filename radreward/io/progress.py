@@ -53,7 +53,7 @@ class ProgressReporter:
 
         Args:
             description: Label of its bar and lines.
-            total: Number of units; None shows a bar without an end, and no lines.
+            total: Number of units; None if unknown, for a bar without an end.
             completed: Units that an earlier run completed.
             unit: Plural noun for what is counted.
             note: End of a first line, such as the name of the output; without a note, there is no first line.
@@ -83,14 +83,16 @@ class ProgressReporter:
         speed = (state.completed - state.fields["initial"]) / max(now - state.fields["started"], 1e-9)
         left = "" if state.total is None else _time_left(state.total - state.completed, speed)
         self._bars.update(task, speed=f"{speed:.1f} {state.fields['unit']}/s", left=left)
-        if state.total is not None and (state.finished or now - state.fields["printed"] >= self.interval):
+        if state.finished or now - state.fields["printed"] >= self.interval:
             self._bars.update(task, printed=now)
-            self._print(task, f"{speed:.3g} {state.fields['unit']}/s, {left}" if state.total else "nothing to do")
+            rate = ", ".join(filter(None, (f"{speed:.3g} {state.fields['unit']}/s", left)))
+            self._print(task, "nothing to do" if state.total == 0 else rate)
 
     def _print(self, task: TaskID, text: str) -> None:
         if self._prints_lines:
             state = self._bars.tasks[self._bars.task_ids.index(task)]
-            counts = f"{state.completed:.0f} of {state.total:.0f} {state.fields['unit']}, " if state.total else ""
+            counts = f"{state.completed:.0f}" if state.total is None else f"{state.completed:.0f} of {state.total:.0f}"
+            counts = f"{counts} {state.fields['unit']}, " if state.total or state.completed else ""
             print_status(f"{state.description}: {counts}{text}")
 
 

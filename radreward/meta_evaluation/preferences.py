@@ -98,7 +98,7 @@ class PreferenceAgreement:
 
 
 def read_preferences(path: str | Path) -> list[Preference]:
-    """Read preferences from JSONL, CSV or Parquet.
+    """Read preferences in any format of `read_rows`.
 
     Each row needs `id`, `reference`, `candidate_a`, `candidate_b` and `preferred` ("a", "b", "equal" or "neither").
     Optional are `group` (the case; defaults to the reference), `confidence` (1 to 10), and the patient's context for

@@ -46,6 +46,7 @@ class RatedPair:
         significant_errors: Numbers of the clinically significant errors among `errors`.
         context: Age and indication of the patient, if known; some scorers use them.
         synthetic: True if a program generated and counted the errors.
+        notes: Rater → note.
     """
 
     id: str
@@ -58,6 +59,7 @@ class RatedPair:
     significant_errors: Errors = field(default_factory=dict)
     context: PatientContext = NO_CONTEXT
     synthetic: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def group_by_reference(rows: Iterable[RatedPair]) -> Iterator[RatedPair]:

@@ -1,4 +1,4 @@
-"""Files of rated pairs: one format for all sources, in JSONL, CSV or Parquet."""
+"""Files of rated pairs: one layout for all sources."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from radreward.io.tables import is_valid_utf8, write_table
 from radreward.io.validated_rows import (
     RowError,
     optional_text_field,
+    parse_json_cell,
     raise_row_errors,
     read_validated_rows,
     text_field,
@@ -30,13 +31,13 @@ from radreward.text.patient_context import CONTEXT_COLUMNS, parse_context, unrea
 _MAX_NOTES = 5
 _FIELDS = {
     **{name: name for name in ("id", "reference", "candidate", "group", "system", "synthetic")},
-    **{"rating": "ratings", "errors": "errors", "errors_significant": "significant_errors"},
+    **{"rating": "ratings", "errors": "errors", "errors_significant": "significant_errors", "rater_notes": "notes"},
 }
 """Column of a file → attribute of `RatedPair`."""
 
 
 def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
-    """Read rated pairs from JSONL, CSV or Parquet.
+    """Read rated pairs in any format of `read_rows`.
 
     Each row needs `id`, `reference` and `candidate`. Optional columns:
 
@@ -45,6 +46,7 @@ def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
     - `rating`: a number, a list with one number per rater, or a mapping from rater to number; higher is better.
     - `errors` and `errors_significant`: criterion → count, or rater → criterion → count.
     - `synthetic`: true if a program generated and counted the errors.
+    - `rater_notes`: a mapping from rater to note.
     - `age` and `indication`: see `PatientContext`. Values that cannot be read are ignored. A note states their number.
 
     In CSV, lists and mappings are JSON. Null and NaN mean that the rater gave no value.
@@ -103,6 +105,7 @@ def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
         "rating": numbers,
         "errors": counts,
         "errors_significant": counts,
+        "rater_notes": entry_list_type(pa.string()),
     }
     schema = pa.schema([(column, types.get(column, pa.string())) for column in (*_FIELDS, *CONTEXT_COLUMNS)])
     write_table(path, schema, (_to_row(row) for row in rows))
@@ -145,6 +148,7 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
         significant_errors=_parse_errors(values, "errors_significant"),
         context=parse_context(values),
         synthetic=_parse_flag(_decode_cell(values.get("synthetic"), "synthetic")),
+        notes=_parse_notes(values),
     )
     for rater, counts in pair.significant_errors.items():
         for tag, number in counts.items():
@@ -170,6 +174,15 @@ def _parse_flag(value: Any) -> bool:
     if value not in (None, True, False):
         raise RowError(f"field 'synthetic': Expected true or false but got {value!r}")
     return bool(value)
+
+
+def _parse_notes(values: Mapping[str, Any]) -> dict[str, str]:
+    value = from_entries(parse_json_cell(values.get("rater_notes"), "rater_notes"))
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(note, str) for note in value.values()):
+        raise RowError(f"field 'rater_notes': Expected a mapping from rater to note but got {value!r}")
+    return {str(rater): note for rater, note in value.items()}
 
 
 def _decode_cell(value: Any, field: str) -> Any:

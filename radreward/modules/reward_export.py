@@ -24,6 +24,7 @@ from radreward.models.transformers_attention import check_length
 from radreward.modules.agreement_metrics import (
     cross_fitted_counts,
     cross_fitted_quality,
+    errors_agreement,
     errors_by_row,
     reward_agreement,
     undefined_auc_notes,
@@ -97,7 +98,11 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
     def measure(self, module: _TrainedRewardModule, trainer: Trainer, data: BaseDataModule) -> RewardResults:
         """Return agreement on the validation split. Count errors are cross-fitted, see `cross_fitted_counts`."""
         candidates, group_ids = predict_validation(module, trainer, data)
-        metrics = dict(reward_agreement(module.criteria, candidates, cross_fitted_counts(candidates)))
+        criteria, counts = module.criteria, cross_fitted_counts(candidates)
+        metrics = dict(reward_agreement(criteria, candidates, counts))
+        if counts is not None and criteria.counts_errors:
+            numbers = (criteria.number_of_errors(errors) for errors in (counts, candidates.errors))
+            metrics["errors"] = errors_agreement(*numbers, candidates.group)
         if candidates.finding_weights is not None:
             quality = cross_fitted_quality(candidates.finding_weights, candidates.group)
             if quality is not None:

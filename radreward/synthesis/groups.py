@@ -94,7 +94,7 @@ def synthesize_files(
         groups: Number of groups; defaults to the number of reports with text, or 10,000 without `reports`.
         per_reference: See `synthesize`.
         seed: See `synthesize`.
-        reports: CSV, JSONL or Parquet file of real reports; by default, references are generated.
+        reports: File of real reports, in any format of `read_rows`; by default, references are generated.
         text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
         granularity: See `synthesize`.
         max_findings: See `synthesize`.

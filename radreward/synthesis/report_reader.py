@@ -32,7 +32,7 @@ class ReportTexts(NamedTuple):
 
 
 def read_reports(path: Path, text_column: str | None = None) -> ReportTexts:
-    """Read real reports from a CSV, JSONL or Parquet file.
+    """Read real reports in any format of `read_rows`.
 
     Args:
         path: The file.
@@ -64,7 +64,7 @@ def read_references(
     """Read the distinct reports of a file.
 
     Args:
-        path: CSV, JSONL or Parquet file, optionally with a column `id`; other rows get their number as id.
+        path: File in any format of `read_rows`, optionally with a column `id`; other rows get their number as id.
         text_column: Column of the text; by default `report`, `reference`, `text`, or `findings` and `impression`.
         limit: Maximum number of reports.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from sqlalchemy.pool import NullPool
 
 from radreward.errors import InputError
 from radreward.extras import install_command
-from radreward.io.in_place import check_database, check_file, foreign_file
+from radreward.io.in_place import check_file, foreign_file
+from radreward.io.sqlite_files import open_database
 from radreward.tuning.optuna_warnings import allow_experimental
 from radreward.tuning.retries import retry
 
@@ -28,7 +30,6 @@ _GRACE_PERIOD = 60
 _SECRET_IN_QUERY = re.compile(r"([?&;][^=&;]*(?:password|passwd|pwd|secret|token)[^=&;]*=)[^&;]*", re.IGNORECASE)
 _JOURNAL_PREFIX = "journal:"
 _CONNECT_ARGS: dict[str, dict[str, Any]] = {  # timeouts in seconds
-    "sqlite": {"timeout": 60},
     "postgresql": {"connect_timeout": 10},
     "mysql": {"connect_timeout": 10},
 }
@@ -90,11 +91,17 @@ def _open_journal(path: Path) -> JournalStorage:
 def _open_database(url: str) -> RDBStorage:
     location = make_url(url)
     backend = location.get_backend_name()
-    if backend == "sqlite" and location.database not in (None, "", ":memory:"):
-        check_database(Path(str(location.database)))
     options: dict[str, Any] = {"connect_args": _CONNECT_ARGS.get(backend, {})}
-    # Open and close a file each time: Optuna never closes a pooled connection.
-    options |= {"poolclass": NullPool} if backend == "sqlite" else {"pool_pre_ping": True}
+    if backend != "sqlite":
+        options["pool_pre_ping"] = True
+    elif location.database in (None, "", ":memory:"):
+        options["poolclass"] = NullPool
+    elif location.query:
+        raise InputError(f"storage {url}: Expected the URL of an SQLite file without options. Remove those after `?`.")
+    else:
+        creator = partial(open_database, Path(str(location.database)), check_same_thread=False)
+        # Open and close a file each time: Optuna never closes a pooled connection.
+        options |= {"poolclass": NullPool, "creator": creator}
     with allow_experimental():
         return RDBStorage(
             url,

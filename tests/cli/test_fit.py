@@ -34,7 +34,7 @@ def test_run_folder_holds_settings_versions_checkpoints_and_model(trained: Path)
     assert versions["packages"]["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert list(json.loads((trained / "data.json").read_text()).values())[0].isalnum()
     metrics = json.loads((trained / "metrics.json").read_text())
-    assert set(metrics["agreement"]) == {*TAGS, "total"}
+    assert set(metrics["agreement"]) == {*TAGS, "total", "errors"}
     assert metrics["steps"] == 6
     assert metrics["weights"] == "best"
     assert {path.name for path in (trained / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}

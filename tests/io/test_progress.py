@@ -25,6 +25,16 @@ def test_lines_appear_once_per_interval_and_at_the_end(capsys: pytest.CaptureFix
     assert lines == ["bleu: 0 of 3 pairs", "bleu: 3 of 3 pairs", "rouge: 1 of 3 pairs"]
 
 
+def test_lines_of_an_unknown_total_count_without_a_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressReporter(interval=0.0) as progress:
+        task = progress.add_task("Reading a.jsonl", unit="records", note="before the first step")
+        progress.advance(task)
+        progress.advance(task)
+    first, *counted = capsys.readouterr().err.splitlines()
+    assert first == "Reading a.jsonl: before the first step"
+    assert [line.rsplit(" ", 2)[0] for line in counted] == [f"Reading a.jsonl: {n} records," for n in (1, 2)]
+
+
 def test_task_without_units_states_no_speed(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressReporter(interval=0.0) as progress:
         progress.advance(progress.add_task("Scoring", 0, unit="pairs"), 0)

@@ -50,6 +50,7 @@ def test_read_rated_pairs_returns_what_was_written(tmp_path: Path, name: str) ->
             errors=counts,
             significant_errors=counts,
             synthetic=True,
+            notes={"r1": 'A note, "quoted".'},
         ),
         RatedPair(id="b", reference="Clear.", candidate="", group="g", ratings={"r1": 2.0, "r2": 1.0}, errors=counts),
     ]

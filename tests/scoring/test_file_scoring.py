@@ -8,9 +8,8 @@ import json
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +33,9 @@ from radreward.scoring.input_scan import FileChunk
 from radreward.scoring.score_columns import load_scorers
 from radreward.types import Scores
 from tests.scoring.overlap import Overlap, make_pairs, write_rows
+
+if TYPE_CHECKING:  # Windows does not have it
+    from multiprocessing.context import ForkServerContext
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -161,7 +163,7 @@ def test_backend_may_return_chunks_in_any_order_and_gets_missing_chunks_only(tmp
 
 
 def test_killed_run_resumes_without_scoring_a_finished_chunk_twice(
-    processes: ForkServerContext, tmp_path: Path
+    processes: "ForkServerContext", tmp_path: Path
 ) -> None:
     source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(60)), tmp_path / "out.jsonl", tmp_path / "log"
     process = processes.Process(

@@ -34,7 +34,7 @@ def read_green_preferences(source: Path) -> Iterator[Preference]:
     and, if several experts judge a case, `id`. The confidence is the mean over experts.
 
     Args:
-        source: JSONL, CSV or Parquet.
+        source: A file in any format of `read_rows`.
 
     Raises:
         InputError: If a row is invalid.

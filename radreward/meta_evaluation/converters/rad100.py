@@ -19,7 +19,7 @@ def read_rad100(source: Path) -> Iterator[RatedPair]:
     none), and optionally `id` and `system`.
 
     Args:
-        source: JSONL, CSV or Parquet.
+        source: A file in any format of `read_rows`.
 
     Raises:
         InputError: If a row is invalid.

@@ -27,9 +27,9 @@ def read_sentence_task(source: Path) -> Iterator[RatedPair]:
     """Return the pairs of task 1. The rating is 1 - (number of errors) / (number of possible errors).
 
     Args:
-        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`. The score is the
-            number of errors divided by the number of possible errors, from 0 to 1; with a column `possible`, which is
-            the number of possible errors, it is the number of errors.
+        source: A file in any format of `read_rows`, with the columns `gt_report`, `similar_report` and `Score`. The
+            score is the number of errors divided by the number of possible errors, from 0 to 1; with a column
+            `possible`, which is the number of possible errors, it is the number of errors.
 
     Raises:
         InputError: If a row is invalid.
@@ -47,7 +47,7 @@ def read_paragraph_task(source: Path) -> Iterator[RatedPair]:
     """Return the pairs of task 2, rated from 0 to 5.
 
     Args:
-        source: JSONL, CSV or Parquet with the columns `gt_report`, `similar_report` and `Score`.
+        source: A file in any format of `read_rows`, with the columns `gt_report`, `similar_report` and `Score`.
 
     Raises:
         InputError: If a row is invalid.
@@ -59,7 +59,7 @@ def read_triad_task(source: Path) -> Iterator[Preference]:
     """Yield the triads of task 3 as preferences: the rewrite is preferred to the opposite.
 
     Args:
-        source: JSONL, CSV or Parquet with the columns `original`, `rewrite` and `opposite`.
+        source: A file in any format of `read_rows`, with the columns `original`, `rewrite` and `opposite`.
 
     Raises:
         InputError: If a row is invalid.

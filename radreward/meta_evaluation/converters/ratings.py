@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from radreward.errors import InputError
-from radreward.io.validated_rows import RowError, number_field, text_field
+from radreward.io.validated_rows import RowError, number_field, optional_text_field, text_field
 from radreward.meta_evaluation.converters.rating_key import RatingCase, RatingKey, cases_digest, read_rating_sources
 from radreward.meta_evaluation.rated_pairs import RatedPair
 
@@ -26,7 +26,7 @@ class CaseRating(NamedTuple):
 
 
 def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield one pair per case with the ratings and error counts of all raters.
+    """Yield one pair per case with the ratings, error counts and notes of all raters.
 
     If a rater neither rated a case nor marked an error in it, the rater has no value for this case. If a rater rated it
     without marking an error, the counts are 0.
@@ -40,20 +40,24 @@ def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
     """
     key, exports = read_rating_sources(sources)
     raters: dict[str, dict[str, CaseRating]] = {}
+    notes: dict[str, dict[str, str]] = {}
     cases: list[RatingCase] = []
     criteria: list[str] = []
     for path, value in exports:
-        rater, cases, criteria, ratings = _parse_export(path, value, key)
+        rater, cases, criteria, ratings, notes_of_rater = _parse_export(path, value, key)
         if rater in raters:
             raise InputError(f"{path}: Expected one file per rater but got a second one of {rater!r}.")
-        raters[rater] = ratings
+        raters[rater], notes[rater] = ratings, notes_of_rater
     if not raters:
         raise InputError(f"{key.path}: Expected files of raters with this key but got none. Add them to --input.")
-    yield from join_raters(cases, criteria, raters)
+    yield from join_raters(cases, criteria, raters, notes)
 
 
 def join_raters(
-    cases: Sequence[RatingCase], criteria: Sequence[str], raters: Mapping[str, Mapping[str, CaseRating]]
+    cases: Sequence[RatingCase],
+    criteria: Sequence[str],
+    raters: Mapping[str, Mapping[str, CaseRating]],
+    notes: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[RatedPair]:
     """Yield one pair per case with the ratings of all raters.
 
@@ -61,6 +65,7 @@ def join_raters(
         cases: The cases.
         criteria: Tags of the criteria; every criterion gets a count, which may be 0.
         raters: Rater → id of the case → rating.
+        notes: Rater → id of the case → note.
     """
     for case in cases:
         given = {rater: ratings[case.id] for rater, ratings in raters.items() if case.id in ratings}
@@ -73,6 +78,7 @@ def join_raters(
             ratings={rater: math.nan if entry.rating is None else entry.rating for rater, entry in given.items()},
             errors={rater: _count(entry, criteria) for rater, entry in given.items()},
             significant_errors={rater: _count(entry, criteria, True) for rater, entry in given.items()},
+            notes={rater: by_case[case.id] for rater, by_case in (notes or {}).items() if case.id in by_case},
         )
 
 
@@ -85,7 +91,7 @@ def _count(rating: CaseRating, criteria: Sequence[str], significant_only: bool =
 
 def _parse_export(
     path: Path, value: Any, key: RatingKey
-) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating]]:
+) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating], dict[str, str]]:
     if not isinstance(value, dict) or value.get("format") != RATINGS_FORMAT:
         raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported but got another format.")
     if value.get("digest") != key.digest:
@@ -95,10 +101,12 @@ def _parse_export(
         raise InputError(f"{path}: Expected a list of criteria and a list of cases but got others. Export it again.")
     texts: list[tuple[str, str]] = []
     given: list[CaseRating] = []
+    notes: list[str | None] = []
     for number, entry in enumerate(entries, 1):
         try:
             texts.append((text_field(entry, "reference"), text_field(entry, "candidate")))
             given.append(parse_case_rating(entry.get("rating"), entry.get("errors"), criteria))
+            notes.append(optional_text_field(entry, "note"))
         except RowError as error:
             raise InputError(f"{path}, case {number}: {error}.") from error
     if cases_digest(texts, criteria) != key.digest or len(texts) != len(key.entries):
@@ -107,8 +115,9 @@ def _parse_export(
     ratings = {
         case.id: entry for case, entry in zip(cases, given, strict=True) if entry.rating is not None or entry.errors
     }
+    noted = {case.id: note for case, note in zip(cases, notes, strict=True) if note}
     try:
-        return text_field(value, "rater"), cases, criteria, ratings
+        return text_field(value, "rater"), cases, criteria, ratings, noted
     except RowError as error:
         raise InputError(f"{path}: {error}.") from error
 

@@ -44,7 +44,7 @@ def read_sentence_scores(source: Path) -> Iterator[JudgedPair]:
     the other report, as in "C,D", and Sentence Score, which is -1, 0, 0.5 or 1.
 
     Args:
-        source: CSV, JSONL or Parquet.
+        source: A file in any format of `read_rows`.
 
     Raises:
         InputError: If a row is invalid, a case lacks the original report, an id occurs twice, or a match is unknown.
@@ -100,7 +100,7 @@ def read_sentence_evaluation(source: Path) -> Iterator[RatedPair]:
     letter, Type (Original or Predicted) is used.
 
     Args:
-        source: CSV, JSONL or Parquet.
+        source: A file in any format of `read_rows`.
 
     Raises:
         InputError: If a row is invalid, or a case lacks the original report or the score.

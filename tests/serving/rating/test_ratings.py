@@ -20,6 +20,19 @@ def convert(output: Path, layout: str, *sources: Path) -> int:
     return main(["convert", "--input", *map(str, sources), "--from", layout, "--output", str(output)])
 
 
+def test_notes_are_kept_with_or_without_a_rating(export: ExportFile, key_file: Path, tmp_path: Path) -> None:
+    paths = [export("a.json", "Anne", (4, [])), export("b.json", "Bela", (2, []))]
+    for path, noted in zip(paths, (0, 1), strict=True):
+        content = json.loads(path.read_text())
+        content["cases"][noted]["note"] = f"see film {noted}"
+        path.write_text(json.dumps(content))
+    assert convert(tmp_path / "rated.jsonl", "rate", *paths, key_file) == 0
+    first, second, third = read_rated_pairs(tmp_path / "rated.jsonl").rows
+    assert (first.ratings, first.notes) == ({"Anne": 4, "Bela": 2}, {"Anne": "see film 0"})
+    assert (second.ratings, second.errors, second.notes) == ({}, {}, {"Bela": "see film 1"})
+    assert third.notes == {}
+
+
 def test_files_of_two_raters_become_rated_pairs(export: ExportFile, key_file: Path, tmp_path: Path) -> None:
     first = export("a.json", "Anne", (2, [("omission", True), ("omission", False)]), (4, []), (None, []))
     second = export("b.json", "Béla", (1, [("false_prediction", True)]), (None, [("omission", False)]))

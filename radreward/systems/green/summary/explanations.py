@@ -69,7 +69,7 @@ def explanations_from_scores(
 
 
 def read_explanations(path: str | Path, system: str | None = None) -> list[ReportExplanation]:
-    """Return the explained scores in a JSONL, CSV or Parquet file of `radreward score`.
+    """Return the explained scores in a file of `radreward score`.
 
     Args:
         path: File with the columns `id`, `total`, `evidence`, `status` and, for several systems, `system`.
