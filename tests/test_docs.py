@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from radreward.models.transformers_attention import DECODER_TYPES, ENCODER_TYPES
 from tests.source_files import FILES, PACKAGE, syntax_tree
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,3 +61,10 @@ def test_public_names_exist() -> None:
     for path in _public_names():
         module, _, name = path.rpartition(".")
         assert hasattr(import_module(module), name), path
+
+
+def test_page_of_backbones_lists_every_architecture() -> None:
+    text = (ROOT / "docs" / "backbones.md").read_text(encoding="utf-8")
+    for title, types in (("Encoders", ENCODER_TYPES), ("Decoders", DECODER_TYPES)):
+        [listed] = re.findall(rf"{title}: (.*?)\.\s", text, re.DOTALL)
+        assert re.findall(r"`(\w+)`", listed) == sorted(types)
