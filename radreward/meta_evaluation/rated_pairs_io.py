@@ -120,7 +120,7 @@ def _select_rater(pair: RatedPair, rater: str) -> RatedPair:
     judgements: dict[str, Any] = {
         name: {rater: by_rater[rater]} if rater in by_rater else {} for name, by_rater in _judgements(pair).items()
     }
-    return replace(pair, **judgements)
+    return replace(pair, **judgements, notes={name: note for name, note in pair.notes.items() if name == rater})
 
 
 def _to_row(row: RatedPair) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _parse_flag(value: Any) -> bool:
 
 def _parse_notes(values: Mapping[str, Any]) -> dict[str, str]:
     value = from_entries(parse_json_cell(values.get("rater_notes"), "rater_notes"))
-    if value is None:
+    if not value:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(note, str) for note in value.values()):
         raise RowError(f"field 'rater_notes': Expected a mapping from rater to note but got {value!r}")
