@@ -12,10 +12,11 @@ import pytest
 
 import radreward
 from radreward.cli import main
+from radreward.models.precision import Precision, has_bfloat16_products
 from radreward.scoring import load_scorers, score_file
 from radreward.serving.messages import ScoreAnswer
 from radreward.text.patient_context import PatientContext
-from tests.serving.conftest import MODELS, PAIR, Answer, Service
+from tests.serving.conftest import MODELS, PAIR, Answer, Service, serving
 
 REPORTS = (
     "Small left pleural effusion. No pneumothorax.",
@@ -202,6 +203,19 @@ def test_report_over_the_limit_has_a_status_as_in_files(service: Service) -> Non
     [answer] = service.score(pairs=[{**PAIR, "candidate": "No edema. " * 2001}], models=["er2score"]).body["pairs"]
     assert answer["scores"]["er2score"]["total"] is None
     assert "over the limit" in answer["scores"]["er2score"]["status"]
+
+
+def test_options_of_scorers_reach_the_models_of_the_service(tmp_path: Path) -> None:
+    precision: Precision = "bf16" if has_bfloat16_products() else "fp32"
+    long = "".join(f"Left nodule of {size} mm. " for size in range(2, 200))
+    pair = {**PAIR, "candidate": long}
+    options = ("--device", "cpu", "--precision", precision, "--on-too-long", "truncate")
+    with serving(tmp_path, ["er2score"], *options) as running:
+        [answer] = running.score(pairs=[pair]).body["pairs"]
+    scorer = radreward.load("er2score", device="cpu", precision=precision, on_too_long="truncate")
+    expected = scorer.score([PAIR["reference"]], [long])
+    assert answer["scores"]["er2score"]["status"] == expected.status[0] == "truncated"
+    assert answer["scores"]["er2score"]["total"] == pytest.approx(float(expected.total[0]), abs=1e-4)
 
 
 def test_lone_surrogate_costs_one_pair_only(service: Service) -> None:
