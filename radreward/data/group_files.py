@@ -34,19 +34,26 @@ class SizedDataset(Dataset[Any], ABC):
 
 
 class ArrowGroupDataset(SizedDataset):
-    """Groups in a memory-mapped Arrow file, with the length of each."""
+    """Groups of a memory-mapped Arrow file, with the length of each.
 
-    def __init__(self, path: Path, lengths: Sequence[int]) -> None:
-        self.path, self.lengths = path, lengths
+    Args:
+        path: The file.
+        rows: Rows of the groups in the file.
+        lengths: Length of each group.
+    """
+
+    def __init__(self, path: Path, rows: Sequence[int], lengths: Sequence[int]) -> None:
+        self.path, self.rows, self.lengths = path, rows, lengths
         self._table: pa.Table | None = None
 
     def __getitem__(self, indices: list[int]) -> list[ReportGroup]:
         table = self._open_table()
-        return [row_to_group(table.slice(index, 1).to_pylist()[0]) for index in indices]
+        return [row_to_group(table.slice(self.rows[index], 1).to_pylist()[0]) for index in indices]
 
     def references(self) -> Iterator[str]:
         """Yield the reference of each group."""
-        return (text.as_py() for text in self._open_table()["reference"])
+        references = self._open_table()["reference"]
+        return (references[row].as_py() for row in self.rows)
 
     def error_shares(self, criteria: Criteria) -> Tensor:
         """Return (groups, N) shares of the candidates of each group with an error of each criterion."""
@@ -64,16 +71,14 @@ class ArrowGroupDataset(SizedDataset):
 
 
 class ArrowGroupWriter:
-    """Writer of the file and the lengths of an `ArrowGroupDataset`; the file is complete when the block ends."""
+    """Writer of the file of an `ArrowGroupDataset`; the file is complete when the block ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lengths: list[int] = []
         self._pending: list[dict[str, Any]] = []
 
-    def append(self, group: ReportGroup, length: int) -> None:
+    def append(self, group: ReportGroup) -> None:
         """Add a group."""
-        self.lengths.append(length)
         self._pending.append(group_to_row(group))
         if len(self._pending) == _GROUPS_PER_BATCH:
             self._write()

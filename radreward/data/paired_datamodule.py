@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from radreward.criteria.pairs import make_pairs
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.base import Collator
 from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, TemporaryFolder
+from radreward.data.group_lengths import Length, measure_lengths, usable_cores
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.errors import InputError, TooLongError
@@ -41,6 +42,14 @@ def balancing_weights(error_shares: Tensor) -> Tensor:
         return torch.ones(len(error_shares))
     part, share = error_shares[:, varies], share[varies]
     return (part / share + (1 - part) / (1 - share)).mean(1)
+
+
+class _Origin(NamedTuple):
+    """The file and the split of a group, and its optional targets."""
+
+    file: str
+    split: str
+    provided: frozenset[OptionalPart]
 
 
 class PairedReportDataModule(BaseDataModule):
@@ -105,25 +114,29 @@ class PairedReportDataModule(BaseDataModule):
         self._folder: TemporaryFolder | None = None
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the records once into memory-mapped files."""
+        """Read the records once into a memory-mapped file, and measure the groups with `measure_lengths`."""
         if self.datasets:
             return
         self._folder = TemporaryFolder()
+        path = self._folder.path / "groups.arrow"
+        with ArrowGroupWriter(path) as writer:
+            origins = []
+            for group, origin in self._read_sources():
+                writer.append(group)
+                origins.append(origin)
+        rows: dict[str, list[int]] = {"train": [], "validation": []}
+        lengths: dict[str, list[int]] = {"train": [], "validation": []}
+        for row, (origin, length) in enumerate(zip(origins, self._measure(path, len(origins)), strict=True)):
+            if isinstance(length, int):
+                rows[origin.split].append(row)
+                lengths[origin.split].append(length)
+                self.provided |= origin.provided
+            elif self.skip_too_long and isinstance(length, TooLongError):
+                self.num_too_long += 1
+            else:
+                raise type(length)(f"{origin.file}, {length}")
+        datasets = {split: ArrowGroupDataset(path, rows[split], lengths[split]) for split in rows}
         own_file = self.val_split if isinstance(self.val_split, str) else None
-        with ExitStack() as stack:
-            writers = {
-                split: stack.enter_context(ArrowGroupWriter(self._folder.path / f"{split}.arrow"))
-                for split in ("train", "validation")
-            }
-            for source in self.files:
-                for group, length in self._read_pairable(source):
-                    held_out = own_file is None and is_held_out(group.reference, float(self.val_split), self.seed)
-                    writers["validation" if held_out else "train"].append(group, length)
-                    if not held_out:
-                        self.provided |= _provided(group)
-            for group, length in self._read_pairable(own_file) if own_file else ():
-                writers["validation"].append(group, length)
-        datasets = {split: ArrowGroupDataset(writer.path, writer.lengths) for split, writer in writers.items()}
         for split, dataset in datasets.items():
             if not len(dataset):
                 sources = [own_file] if own_file and split == "validation" else self.files
@@ -151,8 +164,26 @@ class PairedReportDataModule(BaseDataModule):
                 *(sum(shared), len(shared), self.val_split, ", ".join(self.files)),
             )
 
-    def _read_pairable(self, path: str) -> Iterator[tuple[ReportGroup, int]]:
-        """Yield groups with their lengths; handle those without pairs and those that are too long."""
+    def _measure(self, path: Path, num_groups: int) -> Iterator[Length]:
+        """Return the lengths of all groups; the processes of this machine share its cores."""
+        groups = ArrowGroupDataset(path, range(num_groups), [0] * num_groups)
+        num_sharing = self.trainer.num_devices if self.trainer else 1
+        return measure_lengths(groups, self.collator, max(1, usable_cores() // num_sharing))
+
+    def _read_sources(self) -> Iterator[tuple[ReportGroup, _Origin]]:
+        for file in self.files:
+            for group in self._read_pairable(file):
+                held_out = isinstance(self.val_split, float) and is_held_out(group.reference, self.val_split, self.seed)
+                yield (
+                    group,
+                    _Origin(file, "validation", frozenset()) if held_out else _Origin(file, "train", _provided(group)),
+                )
+        if isinstance(self.val_split, str):
+            for group in self._read_pairable(self.val_split):
+                yield group, _Origin(self.val_split, "validation", frozenset())
+
+    def _read_pairable(self, path: str) -> Iterator[ReportGroup]:
+        """Yield groups; handle those without pairs."""
         for group in self.report_reading(path, read_groups(path, self.criteria)):
             errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
             totals = self.criteria.total(self.criteria.target_rewards(errors))
@@ -165,14 +196,7 @@ class PairedReportDataModule(BaseDataModule):
                     f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set on_unpairable to skip such "
                     "groups, or to keep them."
                 )
-            try:
-                length = self.collator.length(group)
-            except InputError as error:
-                if self.skip_too_long and isinstance(error, TooLongError):
-                    self.num_too_long += 1
-                    continue
-                raise type(error)(f"{path}, {error}") from error
-            yield group, length
+            yield group
 
 
 def _provided(group: ReportGroup) -> frozenset[OptionalPart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ class StatementTokens(NamedTuple):
         return self.text[slice(*self.spans[index])]
 
 
+@lru_cache(256)  # all candidates of a group have the same reference
 def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: SegmentTokenizer) -> StatementTokens:
     """Return the statements of a segment of a prompt.
 
@@ -36,11 +38,11 @@ def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: Segme
         tokenizer: Tokenizer of the segment.
     """
     spans = sentence_spans(text)
-    of_token = torch.full((num_tokens,), len(spans))
+    of_token = [len(spans)] * num_tokens
     first = tokenizer.num_prefix_tokens if is_root else 0
     starts = [start for start, _ in spans]
     for index, (start, _) in enumerate(tokenizer.offsets(text)[: num_tokens - first], first):
         number = bisect_right(starts, start) - 1  # tokens may be in another order than the text
         if number >= 0 and start < spans[number][1]:
             of_token[index] = number
-    return StatementTokens(text, spans, of_token)
+    return StatementTokens(text, spans, torch.tensor(of_token, dtype=torch.int64))

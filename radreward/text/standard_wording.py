@@ -93,6 +93,7 @@ class StandardWording(NamedTuple):
         return part[side] if number % 2 else part[0] + position - self.starts[number] + side
 
 
+@lru_cache(1024)  # tokens and offsets of a text are computed one after the other
 def standard_wording(text: str) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
