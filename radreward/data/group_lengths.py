@@ -35,7 +35,9 @@ _LIBRARIES = frozenset({"builtins", "collections", "copyreg", "radreward", "toke
 """Packages on which cached lengths may depend."""
 
 
-def measure_lengths(groups: ArrowGroupDataset, collator: Collator, num_processes: int) -> Iterator[Length]:
+def measure_lengths(
+    groups: ArrowGroupDataset, collator: Collator, num_processes: int, progress: bool = True
+) -> Iterator[Length]:
     """Yield `Collator.length` of each group in order, or the error that it raises.
 
     From `MIN_GROUPS` groups on, several processes compute the lengths, a bar shows the progress, and the lengths are
@@ -46,6 +48,7 @@ def measure_lengths(groups: ArrowGroupDataset, collator: Collator, num_processes
         groups: The groups; their own lengths are not used.
         collator: Measures a group.
         num_processes: Maximum number of processes.
+        progress: Show progress on standard error.
     """
     if len(groups) < MIN_GROUPS:
         yield from _measure(groups[list(range(len(groups)))], collator)
@@ -53,12 +56,12 @@ def measure_lengths(groups: ArrowGroupDataset, collator: Collator, num_processes
     key = _cache_key(groups.path, collator)
     cache = None if key is None else _open_cache()
     if key is None or cache is None:
-        yield from _measure_in_processes(groups, collator, num_processes)
+        yield from _measure_in_processes(groups, collator, num_processes, progress)
         return
     try:
         if (stored := cache.get([key]).get(key)) is None:
             lengths: list[Length] = []
-            for length in _measure_in_processes(groups, collator, num_processes):
+            for length in _measure_in_processes(groups, collator, num_processes, progress):
                 lengths.append(length)
                 yield length
             if all(isinstance(length, int | TooLongError) for length in lengths):
@@ -84,7 +87,9 @@ def _measure(groups: Sequence[ReportGroup], collator: Collator) -> list[Length]:
     return lengths
 
 
-def _measure_in_processes(groups: ArrowGroupDataset, collator: Collator, num_processes: int) -> Iterator[Length]:
+def _measure_in_processes(
+    groups: ArrowGroupDataset, collator: Collator, num_processes: int, progress: bool
+) -> Iterator[Length]:
     starts = range(0, len(groups), _GROUPS_PER_TASK)
     loader: DataLoader[list[Length]] = DataLoader(
         groups,
@@ -93,11 +98,11 @@ def _measure_in_processes(groups: ArrowGroupDataset, collator: Collator, num_pro
         num_workers=num_processes if num_processes > 1 else 0,
         collate_fn=partial(_measure, collator=collator),
     )
-    with ProgressReporter() as progress:
-        bar = progress.add_task("tokenized", total=len(groups), unit="groups")
+    with ProgressReporter(progress) as reporter:
+        task = reporter.add_task("Tokenizing", total=len(groups), unit="groups")
         for lengths in loader:
             yield from lengths
-            progress.advance(bar, len(lengths))
+            reporter.advance(task, len(lengths))
 
 
 def _cache_key(path: Path, collator: Collator) -> str | None:

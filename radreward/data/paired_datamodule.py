@@ -168,7 +168,7 @@ class PairedReportDataModule(BaseDataModule):
         """Return the lengths of all groups; the processes of this machine share its cores."""
         groups = ArrowGroupDataset(path, range(num_groups), [0] * num_groups)
         num_sharing = self.trainer.num_devices if self.trainer else 1
-        return measure_lengths(groups, self.collator, max(1, usable_cores() // num_sharing))
+        return measure_lengths(groups, self.collator, max(1, usable_cores() // num_sharing), self.shows_progress)
 
     def _read_sources(self) -> Iterator[tuple[ReportGroup, _Origin]]:
         for file in self.files:

@@ -61,7 +61,7 @@ def test_lengths_of_several_processes_and_of_the_cache_equal_those_of_the_collat
             expected.append(error)
     assert {type(length) for length in expected} == {int, TooLongError}
     assert plain(list(measure_lengths(groups, collator, 2))) == plain(expected)
-    assert f"tokenized: {COUNT} of {COUNT} groups" in capsys.readouterr().err
+    assert f"Tokenizing: {COUNT} of {COUNT} groups" in capsys.readouterr().err
     assert cache_file.stat().st_mode & 0o777 == 0o600
     monkeypatch.setattr(group_lengths, "_measure", None)  # calling it is an error
     assert plain(list(measure_lengths(groups, RewardCollator(RadCliQCriteria(), max_length=40), 2))) == plain(expected)
