@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.quick_disk import never_wait_for_the_disk
+
 if TYPE_CHECKING:  # Windows has no fork server
     from multiprocessing.context import ForkServerContext
 
@@ -48,9 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_the_disk() -> Iterator[None]:
-    """Let the system write to the disk when it likes: tests kill processes, whose files stay, but cut no power."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
+        never_wait_for_the_disk(patch)
         yield
 
 

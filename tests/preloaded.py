@@ -10,7 +10,7 @@ gc.disable()  # imports make a million objects that stay
 import matplotlib.backends.backend_agg  # noqa: E402, F401 - these are imported on first use by those below
 import pandas  # noqa: E402, F401
 import peft  # noqa: E402, F401
-import pytest  # noqa: E402, F401
+import pytest  # noqa: E402
 import rouge_score.rouge_scorer  # noqa: E402, F401
 import sklearn.linear_model  # noqa: E402, F401
 import torch.utils.tensorboard  # noqa: E402, F401
@@ -23,6 +23,9 @@ import radreward.tuning.study  # noqa: E402, F401
 from radreward.cli import main  # noqa: E402
 from radreward.text.entities import rule_entities  # noqa: E402
 from radreward.text.standard_wording import may_report_finding  # noqa: E402
+from tests.quick_disk import never_wait_for_the_disk  # noqa: E402
+
+never_wait_for_the_disk(pytest.MonkeyPatch())
 
 # The first command reads the docstrings of all classes, and the first sentence compiles the lexicons.
 with redirect_stdout(io.StringIO()), suppress(SystemExit):
