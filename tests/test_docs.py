@@ -67,4 +67,4 @@ def test_page_of_backbones_lists_every_architecture() -> None:
     text = (ROOT / "docs" / "backbones.md").read_text(encoding="utf-8")
     for title, types in (("Encoders", ENCODER_TYPES), ("Decoders", DECODER_TYPES)):
         [listed] = re.findall(rf"{title}: (.*?)\.\s", text, re.DOTALL)
-        assert re.findall(r"`(\w+)`", listed) == sorted(types)
+        assert re.findall(r"`([\w-]+)`", listed) == sorted(types)

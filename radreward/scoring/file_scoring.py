@@ -78,8 +78,7 @@ def score_file(
     check_output(output, source)
     with claimed_file(output):
         group = ScorerGroup.of(scorer)
-        chunk_size = chunk_size or stored_input(output, CHUNK_SIZE) or group.chunk_size
-        scan = scan_input(source, chunk_size, columns)
+        scan = scan_input(source, chunk_size or stored_input(output, CHUNK_SIZE) or group.chunk_size, columns)
         scorers = _fit_references(group, scan, backend)
         table = ScoreTable(output, scan, scorers)
         resumed = table.num_stored_rows

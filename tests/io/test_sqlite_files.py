@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,9 +34,9 @@ def test_every_sqlite_file_is_opened_by_one_function(tmp_path: Path, monkeypatch
     opened: list[str] = []
     connect = sqlite3.connect
 
-    def record(path: Path, **settings: object) -> sqlite3.Connection:
+    def record(path: Path, **settings: Any) -> sqlite3.Connection:
         opened.append(Path(path).name)
-        return connect(path, **settings)  # type: ignore[call-overload, no-any-return]
+        return connect(path, **settings)
 
     monkeypatch.setattr("radreward.io.sqlite_files.sqlite3.connect", record)
     SQLiteCache(tmp_path / "cache.sqlite").close()
