@@ -127,8 +127,7 @@ def test_full_size_file_takes_a_step_on_its_documented_data(
     if kind == "RewardModule":
         (terms,) = fit_and_record(training)
         assert terms.keys() == {"loss", "individual", "total"}, "the terms of ER²Score, Eq. 1"
-        rounding = 1e-2 if str(training.trainer.precision) == "bf16-true" else 1e-4
-        assert terms["individual"] + terms["total"] == pytest.approx(terms["loss"], rel=rounding)
+        assert terms["individual"] + terms["total"] == pytest.approx(terms["loss"], rel=1e-4)
     else:
         training.fit()
     assert training.trainer.global_step >= 1

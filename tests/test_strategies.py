@@ -10,15 +10,21 @@ import pytest
 import torch
 import yaml
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy
-from torch import nn
+from torch import distributed, nn
+from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
 from radreward.cli import build
 from radreward.criteria import RadCliQCriteria
+from radreward.data.packing import pack
 from radreward.errors import InputError
-from radreward.models import Backbone
+from radreward.models import Backbone, PooledRewardModel
+from radreward.models.lora import LoRA
 from radreward.modules import RewardModule, RunFolder
 from radreward.modules.checkpoints import check_unsharded
 
+CPU = torch.device("cpu")
 FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "er2score"
 
 
@@ -49,8 +55,37 @@ def test_fsdp_shards_the_layers_of_the_backbone(tmp_path: Path, monkeypatch: pyt
         module for module in training.module.modules() if policy(module=module, recurse=False, nonwrapped_numel=10**9)
     ]
     assert [type(module).__name__ for module in cut] == ["LlamaDecoderLayer"] * 2
-    # Shards have one dtype, while adapters start as float32.
-    assert training.trainer.precision == "bf16-true"
+    assert training.trainer.precision == "bf16-mixed"
+    assert strategy.mixed_precision_config == MixedPrecision()
+    dtypes = {parameter.dtype for parameter in training.module.parameters()}
+    assert dtypes == {torch.float32}, "parameters of an FSDP unit have one type, and adapters are float32"
+
+
+@pytest.mark.filterwarnings("ignore")  # of FSDP, about one process and frozen parameters
+def test_fsdp_settings_leave_adapters_heads_and_rewards_in_float32(tmp_path: Path) -> None:
+    lora = LoRA(r=2, targets=["q_proj", "v_proj"])
+    model = PooledRewardModel(Backbone("tiny-llama", lora=lora, dtype="float32"), RadCliQCriteria())
+    packed = pack([[[1, 2], [3, 4]], [[1, 2], [5]]])
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = model(packed).rewards
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    try:
+        policy = ModuleWrapPolicy({LlamaDecoderLayer})
+        wrapped = FullyShardedDataParallel(
+            model, auto_wrap_policy=policy, mixed_precision=MixedPrecision(), use_orig_params=True, device_id=CPU
+        )
+        with torch.autocast("cpu", torch.bfloat16):
+            rewards = wrapped(packed).rewards
+        rewards.sum().backward()
+    finally:
+        distributed.destroy_process_group()
+    assert rewards.dtype == torch.float32
+    torch.testing.assert_close(rewards, expected)
+    trained = {name: value for name, value in wrapped.named_parameters() if value.requires_grad}
+    assert any("lora_A" in name for name in trained)
+    assert any("head" in name for name in trained)
+    assert {value.dtype for value in trained.values()} == {torch.float32}
+    assert {value.grad.dtype for value in trained.values() if value.grad is not None} == {torch.float32}
 
 
 def test_deepspeed_accepts_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
 from radreward.devices import resolve_device
@@ -31,7 +32,7 @@ class TokenEmbeddings(NamedTuple):
 
 
 class TextEncoder:
-    """Encoder of texts; equal texts are encoded once, texts of equal length together.
+    """Encoder of texts; equal texts are encoded once, texts of similar length together.
 
     Args:
         name: `embedded` (MiniLM), `tiny-bert`, a local folder or a Hub name.
@@ -86,29 +87,35 @@ class TextEncoder:
         if truncate and too_long:
             truncated = self._tokenizer(too_long, truncation=True, max_length=self.max_length)["input_ids"]
             token_ids.update(zip(too_long, truncated, strict=True))
-        long_texts, by_length = frozenset(too_long), dict[int, list[str]]()
-        for text, ids in token_ids.items():
-            by_length.setdefault(len(ids), []).append(text)
+        long_texts = frozenset(too_long)
         embeddings: dict[str, TokenEmbeddings] = {}
-        for length, group in by_length.items():
-            if length > self.max_length:
-                continue
-            size = max(1, MAX_BATCH_TOKENS // length)
-            for batch in (group[start : start + size] for start in range(0, len(group), size)):
-                input_ids = torch.tensor([token_ids[text] for text in batch])
-                content_masks = ~torch.isin(input_ids, self._special_ids)
-                vectors = F.normalize(self._hidden_states(input_ids.to(self.device)), dim=-1).cpu()
-                for text, row, content_mask in zip(batch, vectors, content_masks, strict=True):
-                    embeddings[text] = TokenEmbeddings(row, content_mask, text in long_texts)
+        for batch in _length_batches({text: ids for text, ids in token_ids.items() if len(ids) <= self.max_length}):
+            rows = [torch.tensor(token_ids[text]) for text in batch]
+            input_ids = pad_sequence(rows, batch_first=True)
+            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+            states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))
+            for text, row, vectors in zip(batch, rows, F.normalize(states, dim=-1).cpu(), strict=True):
+                content_mask = ~torch.isin(row, self._special_ids)
+                embeddings[text] = TokenEmbeddings(vectors[: len(row)], content_mask, text in long_texts)
         return embeddings
 
-    def _hidden_states(self, input_ids: Tensor) -> Tensor:
-        """Return (B, L, D) states of (B, L) tokens."""
-        output = self._model(
-            input_ids, attention_mask=torch.ones_like(input_ids), output_hidden_states=self.layer is not None
-        )
+    def _hidden_states(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        """Return (B, L, D) states of (B, L) tokens; the mask is 0 at padding."""
+        output = self._model(input_ids, attention_mask=mask, output_hidden_states=self.layer is not None)
         states: Tensor = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
         return states.float()
+
+
+def _length_batches(token_ids: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
+    """Yield batches of texts, the shortest first, of at most `MAX_BATCH_TOKENS` tokens with padding or of one text."""
+    batch: list[str] = []
+    for text in sorted(token_ids, key=lambda text: len(token_ids[text])):
+        if batch and len(token_ids[text]) * (len(batch) + 1) > MAX_BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(text)
+    if batch:
+        yield batch
 
 
 def bertscore(reference: TokenEmbeddings, candidate: TokenEmbeddings) -> float:

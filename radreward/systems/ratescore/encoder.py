@@ -18,10 +18,10 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
 from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options
+from radreward.io.lru_cache import BatchLRUCache
 from radreward.models.bert import BertEncoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
-from radreward.systems.ratescore.lru_cache import BatchLRUCache
 from radreward.types import Entity
 
 EMBEDDED_ENTITY_ENCODER = "embedded-entities"

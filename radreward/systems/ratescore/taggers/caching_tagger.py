@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from radreward.systems.ratescore.lru_cache import BatchLRUCache
+from radreward.io.lru_cache import BatchLRUCache
 from radreward.systems.ratescore.taggers.base import Tagger
 from radreward.types import Entity
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.io.lru_cache import BatchLRUCache
 from radreward.systems.sentence_eval.artifact import (
     EMBEDDED_DIR,
     RelationArtifact,
@@ -23,6 +24,8 @@ from radreward.systems.sentence_eval.prompt import sentence_ids
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
 """Maximum number of report pairs whose sentences are encoded together."""
+MAX_CACHED_SENTENCES = 4096
+"""Sentences whose encoded tokens are held in memory, about 6 KB each."""
 _SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once. Ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
@@ -39,7 +42,8 @@ class RelationJudge(SentenceJudge):
     report. The score of the sentence is the most probable score. The overall score is 5 · max(0, m), where m is the
     mean of the two reports' mean sentence scores.
 
-    Each distinct sentence is encoded once, and each distinct pair is compared once. Sentences are encoded separately,
+    Each distinct sentence is encoded once while it is among the `MAX_CACHED_SENTENCES` most recent ones, and each
+    distinct pair of a batch is compared once. Sentences are encoded separately,
     so an instruction in one sentence cannot change the scores of others.
 
     Args:
@@ -50,6 +54,7 @@ class RelationJudge(SentenceJudge):
     def __init__(self, artifact: RelationArtifact, name: Literal["embedded", ""] = "") -> None:
         self.artifact, self.name = artifact, name
         self.device = next(artifact.predictor.model.parameters()).device
+        self._states = BatchLRUCache[Tensor](MAX_CACHED_SENTENCES)
 
     @classmethod
     def from_pretrained(
@@ -93,6 +98,7 @@ class RelationJudge(SentenceJudge):
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         texts = [text for side in (references, candidates) for report in side for text in report]
+        states = self._states.get_or_compute(texts, self._encode)
         index = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         pairs = list(
             dict.fromkeys(
@@ -102,23 +108,27 @@ class RelationJudge(SentenceJudge):
                 for second in candidate
             )
         )
-        predictor = self.artifact.predictor
-        logits = predictor.logits(predictor.encode(list(index)), pairs)
-        probabilities = dict(zip(pairs, logits.softmax(1)[:, _TO_SCORE_ORDER], strict=True))
-        return [
-            self._judge_pair([index[text] for text in reference], [index[text] for text in candidate], probabilities)
-            for reference, candidate in zip(references, candidates, strict=True)
-        ]
+        logits = self.artifact.predictor.logits([states[text] for text in index], pairs)
+        probabilities = logits.softmax(1)[:, _TO_SCORE_ORDER]
+        row_of = {pair: row for row, pair in enumerate(pairs)}
 
-    def _judge_pair(
-        self, reference: Sequence[int], candidate: Sequence[int], pair_probabilities: Mapping[tuple[int, int], Tensor]
-    ) -> SentenceJudgement:
-        if not reference or not candidate:
+        def judge(reference: Sequence[str], candidate: Sequence[str]) -> SentenceJudgement:
+            own, other = ([index[text] for text in side] for side in (reference, candidate))
+            rows = [row_of[_ordered_pair(first, second)] for first in own for second in other]
+            return self._judge_pair(probabilities[rows].view(len(own), len(other), 4))
+
+        return list(map(judge, references, candidates))
+
+    def _encode(self, sentences: list[str]) -> dict[str, Tensor]:
+        states = self.artifact.predictor.encode(sentences)
+        return {text: rows.clone() for text, rows in zip(sentences, states, strict=True)}  # not views of a batch
+
+    def _judge_pair(self, table: Tensor) -> SentenceJudgement:
+        """Return the judgement of m and n sentences, from the (m, n, 4) probabilities of their pairs."""
+        if not table.numel():
             unmatched = SentenceScore(0.0, ())
-            sides = (unmatched,) * len(reference), (unmatched,) * len(candidate)
+            sides = (unmatched,) * table.shape[0], (unmatched,) * table.shape[1]
             return SentenceJudgement(*sides, 0.0, _explanation(*sides), {}, "ok")
-        rows = [pair_probabilities[_ordered_pair(first, second)] for first in reference for second in candidate]
-        table = torch.stack(rows).view(len(reference), len(candidate), 4)
         sides = _sentence_scores(table), _sentence_scores(table.transpose(0, 1))
         means = [sum(entry.score for entry in side) / len(side) for side in sides]
         return SentenceJudgement(*sides, 5 * max(0.0, sum(means) / 2), _explanation(*sides), {}, "ok")
