@@ -59,7 +59,8 @@ class PairedReportDataModule(BaseDataModule):
     matched entities for RaTEScore's `AffinityModule`.
 
     Args:
-        records: File of groups or flat pairs, see `read_groups`, or several.
+        records: File of groups or flat pairs, see `read_groups`, or several; `LanguageModelModule` also reads a
+            column `text`.
         criteria: The criteria of the error counts.
         collator: Turns groups into a batch.
         val_split: A separate file, or the fraction of references held out.
@@ -184,19 +185,24 @@ class PairedReportDataModule(BaseDataModule):
 
     def _read_pairable(self, path: str) -> Iterator[ReportGroup]:
         """Yield groups; handle those without pairs."""
-        for group in self.report_reading(path, read_groups(path, self.criteria)):
-            errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
-            totals = self.criteria.total(self.criteria.target_rewards(errors))
-            if self.on_unpairable != "keep" and not len(make_pairs(totals, torch.zeros(len(totals)))):
+        needs_candidates = self.collator.needs_candidates
+        for group in self.report_reading(path, read_groups(path, self.criteria, needs_candidates)):
+            if needs_candidates and self.on_unpairable != "keep" and not self._has_pair(group):
                 if self.on_unpairable == "skip":
                     self.num_skipped += 1
                     continue
                 raise InputError(
                     f"{path}, group {group.id!r}: Expected candidates with different totals but it has "
-                    f"{'one candidate' if len(totals) == 1 else 'equal totals'}. Set on_unpairable to skip such "
-                    "groups, or to keep them."
+                    f"{'one candidate' if len(group.candidates) == 1 else 'equal totals'}. Set on_unpairable to skip "
+                    "such groups, or to keep them."
                 )
             yield group
+
+    def _has_pair(self, group: ReportGroup) -> bool:
+        """Return True if two candidates of a group have different totals."""
+        errors = torch.stack([self.criteria.to_tensor(entry.errors or {}) for entry in group.candidates])
+        totals = self.criteria.total(self.criteria.target_rewards(errors))
+        return len(make_pairs(totals, torch.zeros(len(totals)))) > 0
 
 
 def _provided(group: ReportGroup) -> frozenset[OptionalPart]:

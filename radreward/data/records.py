@@ -69,7 +69,9 @@ def data_label(path: str | Path) -> str | None:
     return None if label is None else str(label)
 
 
-def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[ReportGroup]:
+def read_groups(
+    path: str | Path, criteria: Criteria | None = None, needs_candidates: bool = True
+) -> Iterator[ReportGroup]:
     """Yield groups from a file (see `read_rows`), a `datasets` folder, or `hf:name` (its split `train`).
 
     Rows have `id`, `reference` and either `candidates` (a list of text, errors by tag, system) or, flat, `candidate`,
@@ -82,6 +84,7 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
     Args:
         path: The file, folder or name.
         criteria: If given, every candidate must have errors by exactly these criteria.
+        needs_candidates: If False, a row can also have a `text` alone, which becomes a reference without candidates.
 
     Raises:
         InputError: At the first invalid row. The message names the file, the row, the field and the expected value.
@@ -93,12 +96,16 @@ def read_groups(path: str | Path, criteria: Criteria | None = None) -> Iterator[
         try:
             if row.error:
                 raise RowError(row.error)
-            if "candidate" in row.values and "candidates" not in row.values:
+            is_text = not needs_candidates and "text" in row.values and "reference" not in row.values
+            if is_text or ("candidate" in row.values and "candidates" not in row.values):
                 row.values.setdefault("id", row.number)
             hashed = _hash_text(text_field(row.values, "id", allow_integer=True))
             if hashed in ids:
                 raise RowError(f"field 'id': Expected a new id but {row.values['id']!r} occurred before")
             ids.add(hashed)
+            if is_text:
+                yield ReportGroup(text_field(row.values, "id", allow_integer=True), text_field(row.values, "text"), ())
+                continue
             if "candidates" in row.values:
                 yield _parse_group(row.values, criteria)
                 continue

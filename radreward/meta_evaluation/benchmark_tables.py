@@ -9,6 +9,7 @@ import pandas as pd
 
 from radreward.io.text_tables import format_number, format_p_value, text_frame, with_fewer_columns
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
+from radreward.meta_evaluation.statistics.inter_rater import AGAINST_MEAN, PAIRWISE
 
 FOOTNOTE = (
     "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters. Positive values mean agreement, "
@@ -43,6 +44,7 @@ def all_tables(results: Results) -> Iterator[TextTable]:
     yield from _within_system_tables(results)
     yield from _preference_tables(results)
     yield from _count_tables(results)
+    yield from _rater_tables(results)
     yield from _system_tables(results)
     yield from _comparison_tables(results)
 
@@ -165,7 +167,21 @@ def _preference_tables(results: Results) -> Iterator[TextTable]:
 def _count_tables(results: Results) -> Iterator[TextTable]:
     columns = {"": "{scorer}", "criterion": "{criterion}", "n": "{n}", "MAE": "{mae} ± {std}", "accuracy": "{accuracy}"}
     columns["p (Wilcoxon)"] = "{p_wilcoxon}"
-    yield from _row_table(results, "Error counts", columns, results["count_agreement"])
+    yield from _row_table(results, "Error counts, compared with the mean rater", columns, results["count_agreement"])
+    columns = {"": "{scorer}", "rater": "{rater}", "errors": "{criterion}", "n": "{n}", "MAE": "{mae} ± {std}"}
+    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    yield from _row_table(results, "Error counts, compared with each rater", columns, results["rater_count_agreement"])
+
+
+def _rater_tables(results: Results) -> Iterator[TextTable]:
+    titles = {target["name"]: target["title"] for target in results["targets"]}
+    rows = [{**row, "target": titles[row["target"]]} for row in results["inter_rater"]]
+    columns = {"": "{rater_a}", "value": "{target}", "n": "{n}", "MAE": "{mae} ± {std}", "τ-b": "{tau_b}"}
+    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    means = [row for row in rows if row["kind"] == AGAINST_MEAN]
+    yield from _row_table(results, "Each rater, compared with the mean of the others", columns, means)
+    columns = {"": "{rater_a} – {rater_b}", "value": "{target}", "n": "{n}", "τ-b": "{tau_b}", "κ": "{kappa}"}
+    yield from _row_table(results, "Every two raters", columns, [row for row in rows if row["kind"] == PAIRWISE])
 
 
 def _system_tables(results: Results) -> Iterator[TextTable]:

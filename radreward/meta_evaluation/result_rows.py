@@ -228,8 +228,24 @@ def _count_agreement_rows(arrays: BenchmarkArrays) -> Rows:
     return rows
 
 
+def _rater_count_rows(arrays: BenchmarkArrays) -> Rows:
+    """Return the agreement of the scorers' total error counts with those of each rater; none for one rater."""
+    rows: Rows = []
+    for run in arrays.scorer_runs:
+        totals = {name: predicted for name, _, predicted in _paired_counts(arrays.pairs, run) if name in TOTAL_TARGETS}
+        for target in arrays.pairs.targets:
+            if target.name not in totals or len(target.raters) < 2:
+                continue
+            for rater, counts in zip(target.raters, target.by_rater, strict=True):
+                agreement = count_agreement(totals[target.name], counts)
+                row = {"scorer": run.name, "criterion": target.name, "rater": rater, **to_jsonable(agreement)}
+                rows.append({name: value for name, value in row.items() if name != "calibration"})
+    return rows
+
+
 def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Floats, Floats]]:
     """Yield criterion, (n,) errors by the raters and (n,) errors by the scorer for each criterion that both count."""
+    totals: dict[str, tuple[Floats, Floats]] = {}
     for significant_only, total in ((False, "errors"), (True, "errors_significant")):
         predicted = {tag: run.criterion_errors(tag, significant_only) for tag in pairs.criteria}
         counted = {tag: counts for tag, counts in predicted.items() if counts is not None}
@@ -238,7 +254,11 @@ def _paired_counts(pairs: RatedPairs, run: ScorerRun) -> Iterator[tuple[str, Flo
             yield name, pairs.mean_errors(tag, significant_only), counts
         for target in pairs.targets:
             if target.name == total and counted and len(counted) == len(pairs.criteria):
-                yield total, target.values, np.sum(list(counted.values()), 0)
+                totals[total] = target.values, np.sum(list(counted.values()), 0)
+                yield total, *totals[total]
+    if len(totals) == 2:
+        (all_rated, all_predicted), (rated, predicted_total) = totals.values()
+        yield "errors_insignificant", all_rated - rated, all_predicted - predicted_total
 
 
 def _error_detection_rows(arrays: BenchmarkArrays) -> Rows:
@@ -285,6 +305,7 @@ SECTIONS: dict[str, Callable[[BenchmarkArrays], Any]] = {
     "system_differences": _system_difference_rows,
     "system_rank_agreement": _system_rank_rows,
     "count_agreement": _count_agreement_rows,
+    "rater_count_agreement": _rater_count_rows,
     "error_detection": _error_detection_rows,
 }
 """Name of each section of the results → function that computes it."""

@@ -128,9 +128,10 @@ def tier_notes(card: Mapping[str, Any]) -> list[str]:
     if lacking is None:
         return []
     limited = card["groups of limited references"] / groups
+    hint = " `--candidates full-tiers` leaves them out." if limited < 1 else ""
     return [
         f"{limited:.0%} of the references are too short for every tier, or not completely parsed; "
-        f"{lacking / groups:.0%} of the groups lack a tier. `--candidates full-tiers` leaves them out."
+        f"{lacking / groups:.0%} of the groups lack a tier.{hint}"
     ]
 
 

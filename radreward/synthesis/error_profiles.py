@@ -59,7 +59,8 @@ class ErrorProfile:
     def sample(self, rng: Random) -> dict[str, int]:
         """Return the requested number of errors of each of the six kinds."""
         shares = {tag: self.probabilities.get(tag, (1.0,)) for tag in ERROR_TAGS}
-        return {tag: rng.choices(range(len(share)), share)[0] for tag, share in shares.items()}
+        # A `FrequentChoiceRandom` would leave out rare numbers.
+        return {tag: Random.choices(rng, range(len(share)), share)[0] for tag, share in shares.items()}
 
     def sample_different(self, count: int, rng: Random) -> list[dict[str, int]]:
         """Return requests for the candidates of one reference; their totals are not all equal.

@@ -158,9 +158,9 @@ def test_balanced_errors_draw_rare_errors_more_often(tmp_path: Path) -> None:
 def test_setup_reads_a_file_once_for_both_splits(records: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
 
-    def spy(path: str, criteria: Any) -> Any:
+    def spy(path: str, *options: Any) -> Any:
         read.append(path)
-        return read_groups(path, criteria)
+        return read_groups(path, *options)
 
     monkeypatch.setattr("radreward.data.paired_datamodule.read_groups", spy)
     data = PairedReportDataModule(records, RadCliQCriteria(), IdCollator(), 0.3)

@@ -2,23 +2,28 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
+from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.benchmark_files import write_benchmark
 from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
 from radreward.meta_evaluation.preferences import Preference
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPairs
+from radreward.meta_evaluation.statistics.inter_rater import wilcoxon_p_value
 from radreward.scorers.base import Scorer
+from radreward.types import Scores
 from tests.meta_evaluation.small_scorers import (
     Constant,
     Counting,
@@ -67,10 +72,56 @@ def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: P
     assert only(results["system_differences"], scorer="overlap")["n_clusters"] == 10
     assert only(results["system_rank_agreement"], scorer="overlap", target="errors")["tau_b"] == 1
     counts = {row["criterion"]: row for row in results["count_agreement"]}
-    assert set(counts) == {"omission", "errors", "significant_omission", "errors_significant"}
+    totals = {"errors", "errors_significant", "errors_insignificant"}
+    assert set(counts) == {"omission", "significant_omission", *totals}
     missing = 7 - 7 * np.array(scores)
     assert counts["errors"]["mae"] == pytest.approx(np.abs(missing - errors).mean())
     assert counts["significant_omission"]["mae"] == pytest.approx(np.abs(missing / 2 - errors / 2).mean())
+    assert counts["errors_insignificant"]["mae"] == pytest.approx(np.abs(missing / 2 - errors / 2).mean())
+    by_rater = pairs.targets[0].by_rater
+    for rater, rated in zip(("r0", "r1", "r2"), by_rater, strict=True):
+        row = only(results["rater_count_agreement"], criterion="errors", rater=rater)
+        assert row["mae"] == pytest.approx(np.abs(missing - rated).mean())
+        assert row["p_wilcoxon"] == pytest.approx(wilcoxon_p_value(missing, rated))
+    titles = [table.title for table in all_tables(results)]
+    assert "Error counts, compared with each rater" in titles
+    [table] = [table for table in all_tables(results) if table.title.startswith("Each rater")]
+    others = np.abs(by_rater[0] - by_rater[1:].mean(0))
+    assert f"{others.mean():.3f} ± {others.std(ddof=1):.3f}" in table.frame.iloc[0].tolist()
+    assert len(next(table for table in all_tables(results) if table.title == "Every two raters").frame) == 9
+
+
+class Binary(Overlap):
+    """Detector of two binary errors: the candidate is short, or its first word is late in the alphabet."""
+
+    criteria = Criteria(
+        "binary",
+        [
+            {"name": "completeness", "description": "Short.", "kind": "binary"},
+            {"name": "grammar", "description": "Late.", "kind": "binary"},
+        ],
+    )
+
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = [[0.9 if len(text.split()) < 5 else 0.2, 0.6 * (text > "l")] for text in candidates]
+        counts = torch.tensor(scores).reshape(-1, 2)
+        return Scores(-counts.sum(1), -counts, counts, ("ok",) * len(candidates))
+
+
+def test_benchmark_accuracy_of_binary_criteria_is_the_share_of_right_decisions(tmp_path: Path) -> None:
+    """As in Table 3 of ER²Score: an error is predicted if its expected number is at least one half."""
+    rng = np.random.default_rng(1)
+    rows, right = [], np.zeros(2)
+    for row in make_pairs().rows:
+        errors = dict(zip(("completeness", "grammar"), rng.integers(0, 2, 2).astype(float).tolist(), strict=True))
+        rows.append(replace(row, errors={MEAN_RATER: errors}, significant_errors={}))
+        right += [
+            errors["completeness"] == (len(row.candidate.split()) < 5),
+            errors["grammar"] == (row.candidate > "l"),
+        ]
+    results = run(tmp_path, RatedPairs(rows), binary=Binary()).to_dict()
+    accuracy = {row["criterion"]: row["accuracy"] for row in results["count_agreement"]}
+    assert [accuracy["completeness"], accuracy["grammar"]] == pytest.approx((right / 20).tolist())
 
 
 def test_benchmark_error_detection_is_in_tables_and_notes(tmp_path: Path) -> None:

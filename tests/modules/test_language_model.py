@@ -96,6 +96,22 @@ def test_other_collator_raises(tmp_path: Path, records: Path, capsys: pytest.Cap
     assert "Expected LanguageModelCollator for a language model but got SFTCollator" in capsys.readouterr().err
 
 
+def test_reports_in_a_text_column_are_pretrained_on(
+    tmp_path: Path, records: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("\n".join(json.dumps({"text": f"No edema. Small effusion {number}."}) for number in range(12)))
+    path = "radreward.data.collators.language_model.LanguageModelCollator"
+    training = build(None, *settings(tmp_path / "run", texts, "LanguageModelModule", path))
+    training.fit()
+    assert training.trainer.global_step == 4
+    saved = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))["language_model"]
+    assert saved["perplexity"] > 1
+    sft = settings(tmp_path / "sft", texts, "SFTModule", "radreward.data.collators.sft.SFTCollator")
+    assert main(["fit", *(f"--{entry}" for entry in sft)]) == 2
+    assert "texts.jsonl, row 1: field 'id': Expected a column of this name" in capsys.readouterr().err
+
+
 def test_backbones_of_green_build_with_tiny_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     study = load_study_config(Path("experiments/green/backbones.yaml"))
@@ -103,7 +119,7 @@ def test_backbones_of_green_build_with_tiny_weights(monkeypatch: pytest.MonkeyPa
     small = (*tiny, "trainer.accelerator=cpu", "trainer.precision=32-true")
     names = set()
     for labels in study.space.conditional_branches():
-        overrides = study.overrides_for(labels)
+        overrides = [entry for entry in study.overrides_for(labels) if not entry.startswith("init_from")]
         names |= {entry for entry in overrides if entry.startswith("model.backbone.name")}
         assert build(study.base, *overrides, *small).module.monitor == study.metric
     assert len(names) == 2

@@ -13,6 +13,7 @@ from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.candidate_strategies import load_candidate_writer
 from radreward.synthesis.error_counting import ERROR_TAGS, compare_facts, tally_errors, to_radcliq_counts
 from radreward.synthesis.error_profiles import PROFILES, ErrorProfile, ProfileWriter
+from radreward.synthesis.report_styles import FrequentChoiceRandom
 from radreward.text.report_parser import parse_report
 
 BALANCED = PROFILES["balanced"]
@@ -49,6 +50,13 @@ def test_candidates_have_the_requested_errors_and_exact_counts(tmp_path: Path) -
             assert errors["incorrect_location"] in (0, 1)
             assert sum(errors.values()) == 1 + errors["incorrect_location"]
         assert len({sum((candidate.errors or {}).values()) for candidate in group.candidates}) == 2
+
+
+def test_profile_numbers_keep_their_probabilities_in_plain_reports() -> None:
+    profile = ErrorProfile("many", {"omission": (0.4, 0.3, 0.2, 0.1)})
+    rng = FrequentChoiceRandom(0)
+    counts = Counter(profile.sample(rng)["omission"] for _ in range(4_000))
+    assert [counts[number] / 4_000 for number in range(4)] == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.03)
 
 
 def test_balanced_profile_has_each_kind_in_about_half_of_the_candidates(tmp_path: Path) -> None:

@@ -99,12 +99,10 @@ def test_full_tiers_have_a_candidate_in_every_tier(tmp_path: Path, criteria: Cri
 
 
 def test_full_tiers_leave_out_given_reports_that_are_too_short(tmp_path: Path) -> None:
-    long = (
-        "Small left pleural effusion. Mild right basilar atelectasis. No pneumothorax. No edema. The heart is enlarged."
-    )
+    long = "Small left pleural effusion. Mild right basilar atelectasis. No pneumothorax. No edema. Mild cardiomegaly."
     path = tmp_path / "reports.jsonl"
     path.write_text(
-        "\n".join(json.dumps({"report": text}) for text in (long, "No effusion.", f"{long} Old fractures."))
+        "\n".join(json.dumps({"report": text}) for text in (long, "No effusion.", f"{long} Hiatal hernia."))
     )
     written = synthesize_files(
         tmp_path / "out", RadCliQCriteria(), reports=path, candidates=TierWriter(requires_all=True)

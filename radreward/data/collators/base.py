@@ -14,7 +14,13 @@ from radreward.types import Candidate, ReportGroup
 
 
 class Collator(ABC):
-    """Turns groups into a batch; the part of the data that differs between modules."""
+    """Turns groups into a batch; the part of the data that differs between modules.
+
+    Attributes:
+        needs_candidates: False if only references are used, so that rows of plain text are data too.
+    """
+
+    needs_candidates: bool = True
 
     @abstractmethod
     def collate(self, groups: Sequence[ReportGroup]) -> Any:

@@ -47,6 +47,8 @@ class LanguageModelCollator(Collator):
         ValueError: If `max_length` is less than 2.
     """
 
+    needs_candidates = False
+
     def __init__(
         self,
         criteria: Criteria,
