@@ -33,6 +33,6 @@ def open_database(path: Path, **settings: Any) -> sqlite3.Connection:
     >>> connection.close()
     """
     check_database(path)
-    connection = sqlite3.connect(path, timeout=_TIMEOUT, **settings)
+    connection: sqlite3.Connection = sqlite3.connect(path, timeout=_TIMEOUT, **settings)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection

@@ -101,8 +101,8 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         criteria, counts = module.criteria, cross_fitted_counts(candidates)
         metrics = dict(reward_agreement(criteria, candidates, counts))
         if counts is not None and criteria.counts_errors:
-            numbers = (criteria.number_of_errors(errors) for errors in (counts, candidates.errors))
-            metrics["errors"] = errors_agreement(*numbers, candidates.group)
+            predicted, target = (criteria.number_of_errors(errors) for errors in (counts, candidates.errors))
+            metrics["errors"] = errors_agreement(predicted, target, candidates.group)
         if candidates.finding_weights is not None:
             quality = cross_fitted_quality(candidates.finding_weights, candidates.group)
             if quality is not None:

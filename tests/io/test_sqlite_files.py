@@ -36,7 +36,8 @@ def test_every_sqlite_file_is_opened_by_one_function(tmp_path: Path, monkeypatch
 
     def record(path: Path, **settings: Any) -> sqlite3.Connection:
         opened.append(Path(path).name)
-        return connect(path, **settings)
+        connection: sqlite3.Connection = connect(path, **settings)
+        return connection
 
     monkeypatch.setattr("radreward.io.sqlite_files.sqlite3.connect", record)
     SQLiteCache(tmp_path / "cache.sqlite").close()

@@ -1,11 +1,11 @@
 """Folder of caches, and hash of the code."""
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from radreward.errors import InputError
-from radreward.io import user_cache
 from radreward.io.user_cache import code_fingerprint, user_cache_folder
 
 
@@ -19,13 +19,13 @@ def test_user_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPat
     def homeless() -> Path:
         raise RuntimeError("no home")
 
-    monkeypatch.setattr(user_cache.Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(InputError, match="or a home folder, but got none"):
         user_cache_folder()
 
 
 def test_code_fingerprint_changes_with_code_and_word_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_cache.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
     hashes = []
     for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("words.txt", "mass"), ("notes.md", "not code")):
         (tmp_path / name).write_text(text)
