@@ -1,7 +1,8 @@
-"""The device on which a model computes: CUDA, MPS or the CPU."""
+"""The device on which a model computes: CUDA, MPS or the CPU; the cores of the CPU."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import torch
@@ -55,3 +56,8 @@ def resolve_device(device: str | torch.device = AUTO) -> torch.device:
     if found.type == "meta":
         raise InputError("device: Expected a device that computes but got 'meta', whose tensors have no values.")
     return found
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,7 @@ from radreward.scoring.input_columns import InputColumns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from radreward.scoring.ray_backend import RayBackend
+    from radreward.scoring.backends import ScoringBackend
 
 
 def run(
@@ -44,9 +44,9 @@ def run(
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
             --allow-download also owner/name of the Hugging Face Hub, where owner/name@commit pins a version. The
             columns of several start with their names, as in ratescore_total.
-        num_workers: Number of workers that score in a Ray cluster, one core each; 0 to score in this process.
-        ray_address: With --num-workers: address of a Ray cluster, or `auto`; by default, a cluster is started on this
-            machine.
+        num_workers: Number of processes that score, each with a model of its own; 0 to score in this process.
+        ray_address: Address of a Ray cluster, or `auto`, whose workers, one core each, score instead of processes of
+            this machine.
         csv_formulas: In a CSV output, `quote` puts an apostrophe before a text that a spreadsheet would evaluate, one
             with `=`, `+`, `-` or `@` at the start; `keep` leaves it as it is.
     """
@@ -61,7 +61,7 @@ def run(
     with claimed_file(output):  # before a model is loaded; scoring claims it again
         pass
     settings = asdict(options)
-    engine = _ray_backend(scorers, settings, num_workers, ray_address) if num_workers else None
+    engine = _backend(scorers, settings, num_workers, ray_address) if num_workers else None
     loaded = load_scorers(scorers, **settings)
     if not chunk_folder(output).exists():  # otherwise an interrupted run resumes
         warn_overwrite(output)
@@ -75,17 +75,22 @@ def run(
     return 1 if summary.rejected else 0
 
 
-def _ray_backend(
-    scorers: Sequence[str], settings: Mapping[str, Any], num_workers: int, address: str | None
-) -> RayBackend:
+def _backend(
+    scorers: Sequence[str], settings: Mapping[str, Any], num_workers: int, ray_address: str | None
+) -> ScoringBackend:
     from radreward.io.hub import parse_hub_name
-    from radreward.scoring.ray_backend import RayBackend
+    from radreward.scoring.process_backend import ProcessBackend
     from radreward.scoring.score_columns import is_registered, load_scorers
 
-    # Workers run in folders of their own, so they need absolute paths.
+    # Ray's workers run in folders of their own, so they need absolute paths.
     def is_path(name: str) -> bool:
         return not is_registered(name) and (parse_hub_name(name) is None or Path(name).is_dir())
 
     paths = [str(Path(name).expanduser().resolve()) if is_path(name) else name for name in scorers]
+    factory = partial(load_scorers, paths, **settings)
+    if ray_address is None:
+        return ProcessBackend(factory, num_workers)
+    from radreward.scoring.ray_backend import RayBackend
+
     with user_errors(constructing=True):
-        return RayBackend(partial(load_scorers, paths, **settings), num_workers, address)
+        return RayBackend(factory, num_workers, ray_address)

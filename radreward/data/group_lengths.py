@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import pickletools
 import sys
@@ -70,11 +69,6 @@ def measure_lengths(
             yield from (TooLongError(value) if isinstance(value, str) else int(value) for value in json.loads(stored))
     finally:
         cache.close()
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _measure(groups: Sequence[ReportGroup], collator: Collator) -> list[Length]:

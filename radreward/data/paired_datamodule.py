@@ -15,9 +15,10 @@ from radreward.criteria.pairs import make_pairs
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.base import Collator
 from radreward.data.group_files import ArrowGroupDataset, ArrowGroupWriter, TemporaryFolder
-from radreward.data.group_lengths import Length, measure_lengths, usable_cores
+from radreward.data.group_lengths import Length, measure_lengths
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
+from radreward.devices import usable_cores
 from radreward.errors import InputError, TooLongError
 from radreward.types import OptionalPart, ReportGroup
 

@@ -1,4 +1,4 @@
-"""Scoring of files and data frames: chunks, resume, local and Ray backends."""
+"""Scoring of files and data frames: chunks, resume, and backends: this process, several, or Ray."""
 
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from radreward.scoring.file_scoring import ScoringSummary, score_file
     from radreward.scoring.frame_scoring import score_frame
     from radreward.scoring.input_columns import InputColumns
+    from radreward.scoring.process_backend import ProcessBackend
     from radreward.scoring.ray_backend import RayBackend
     from radreward.scoring.score_columns import ScorerGroup, load_scorers
 
 __all__ = [
     "InputColumns",
     "LocalBackend",
+    "ProcessBackend",
     "RayBackend",
     "ScorerGroup",
     "ScoringBackend",

@@ -57,7 +57,7 @@ if __name__ == "__main__":
     assert summary.resumed == 0
     files = ["--input", str(folder / "in.jsonl"), "--output", str(folder / "command.jsonl")]
     model = ["--scorers", str(folder / "model")]
-    code = main(["score", "--num-workers", "1", *model, *files])
+    code = main(["score", "--num-workers", "1", "--ray-address", "auto", *model, *files])
     ray.shutdown()
     sys.exit(10 + code)  # an error of this script exits with 1
 """
@@ -126,5 +126,5 @@ def test_ray_backend_invalid_settings_are_refused(
     assert main(["score", "--num-workers", "-1", *files]) == 2
     assert capsys.readouterr().err == "radreward: --num-workers: Expected a number >= 0 but got -1.\n"
     monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
-    assert main(["score", "--num-workers", "2", *files]) == 2
+    assert main(["score", "--num-workers", "2", "--ray-address", "auto", *files]) == 2
     assert "pip install 'radreward[distributed]'" in capsys.readouterr().err
