@@ -68,7 +68,9 @@ def test_files_classes_and_functions_are_short() -> None:
             too_long[_relative(path), "file"] = "over 400 lines"
         for name, node in _definitions(path):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            limit = 250 if isinstance(node, ast.ClassDef) else 60
+            limit = 250
+            if not isinstance(node, ast.ClassDef):  # the docstring of a command documents its options
+                lines, limit = lines - len((ast.get_docstring(node, clean=False) or "").splitlines()), 50
             if lines > limit:
                 too_long[_relative(path), name] = f"{lines} lines, limit {limit}"
     assert too_long == {}

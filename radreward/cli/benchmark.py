@@ -18,6 +18,7 @@ from radreward.io.outputs import claimed_folder
 if TYPE_CHECKING:
     from radreward.llm import ChatModel
     from radreward.meta_evaluation.benchmark import BenchmarkResult
+    from radreward.meta_evaluation.rated_pairs import RatedPairs
     from radreward.meta_evaluation.score_column import ScoreColumn
     from radreward.scorers import Scorer
     from radreward.sensitivity.run import ProbeResult
@@ -57,13 +58,8 @@ def run(
         _check(data, preferences, direct_judge, probes, bootstrap, [*scorers, *scores], scores)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
-        from radreward.meta_evaluation.rated_pairs import RatedPairs
-        from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
-        from radreward.meta_evaluation.score_column import ColumnName, ScoreColumn, fitted_notes
 
-        pairs = read_rated_pairs(data, rater) if data else RatedPairs([])
-        columns = {name: ScoreColumn(ColumnName.parse(name), pairs) for name in scores}
-        pairs.notes = (*pairs.notes, *fitted_notes(columns.values()))
+        pairs, columns = _read_pairs(data, rater, scores)
         preferred = read_preferences(preferences) if preferences else []
         if data and not (pairs.targets or preferred or probes):
             raise InputError(
@@ -91,6 +87,20 @@ def run(
         written = write_benchmark(result, output)
     _print_results(result, probed, written)
     return 0 if result.succeeded else 1
+
+
+def _read_pairs(
+    data: Path | None, rater: str | None, scores: Sequence[str]
+) -> tuple[RatedPairs, dict[str, ScoreColumn]]:
+    """Return the rated pairs, and the columns of scores for them by name."""
+    from radreward.meta_evaluation.rated_pairs import RatedPairs
+    from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
+    from radreward.meta_evaluation.score_column import ColumnName, ScoreColumn, fitted_notes
+
+    pairs = read_rated_pairs(data, rater) if data else RatedPairs([])
+    columns = {name: ScoreColumn(ColumnName.parse(name), pairs) for name in scores}
+    pairs.notes = (*pairs.notes, *fitted_notes(columns.values()))
+    return pairs, columns
 
 
 def _identity(column: ScoreColumn) -> Scorer:
