@@ -1,10 +1,12 @@
 """Notebooks as pages of the site.
 
-`python docs/notebook_pages.py` executes them into build/notebooks; without it, pages show no output.
+`python docs/notebook_pages.py` executes them into build/notebooks; without it, pages show no output. A notebook is
+executed again only if it, the package or the experiments changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -49,17 +51,30 @@ def _output(output: Any) -> str:
     return f"```text\n{text.rstrip()}\n```" if text else ""
 
 
+def inputs_digest(path: Path) -> str:
+    """Return a hash of all files on which the output of a notebook depends."""
+    digest = hashlib.sha256()
+    files = (file for name in ("radreward", "experiments") for file in (ROOT / name).rglob("*") if file.is_file())
+    for file in (path, *sorted(file for file in files if "__pycache__" not in file.parts)):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def execute() -> None:
-    """Execute all notebooks, each in a folder with the experiments."""
+    """Execute the notebooks whose output is missing or outdated, each in a folder with the experiments."""
     from nbclient import NotebookClient
 
-    shutil.rmtree(EXECUTED, ignore_errors=True)
     for path in SOURCES:
+        executed, digest = EXECUTED / path.name, inputs_digest(path)
+        if executed.is_file() and nbformat.read(executed, as_version=4).metadata.get("inputs_digest") == digest:
+            continue
         folder = EXECUTED / path.stem
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(ROOT / "experiments", folder / "experiments")
         notebook = nbformat.read(path, as_version=4)
         NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(folder)}}).execute()
-        nbformat.write(notebook, EXECUTED / path.name)
+        notebook.metadata.inputs_digest = digest
+        nbformat.write(notebook, executed)
         shutil.rmtree(folder)
 
 

@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from docs import notebook_pages
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESS = {
@@ -57,3 +59,28 @@ def test_notebook_runs(path: Path, tmp_path: Path, processes: ForkServerContext)
 def test_notebook_is_stored_without_output(path: Path) -> None:
     cells = nbformat.read(path, as_version=4).cells
     assert not any(cell.get("outputs") for cell in cells)
+
+
+def test_notebook_is_executed_again_only_if_something_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executions: list[str] = []
+
+    class Client:
+        def __init__(self, notebook: nbformat.NotebookNode, **_: object) -> None:
+            self.notebook = notebook
+
+        def execute(self) -> None:
+            executions.append(self.notebook.cells[0].source)
+
+    source, code = tmp_path / "a.ipynb", tmp_path / "radreward" / "code.py"
+    cell = nbformat.v4.new_code_cell("1 + 1")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), source)
+    for folder in ("radreward", "experiments", "executed"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr("nbclient.NotebookClient", Client)
+    for name, value in {"ROOT": tmp_path, "SOURCES": [source], "EXECUTED": tmp_path / "executed"}.items():
+        monkeypatch.setattr(notebook_pages, name, value)
+    for content in ("one", "one", "two"):
+        code.write_text(content)
+        notebook_pages.execute()
+    assert executions == ["1 + 1"] * 2
+    assert [path.name for path in (tmp_path / "executed").iterdir()] == ["a.ipynb"]

@@ -55,7 +55,10 @@ def test_pages_open_without_console_errors_and_external_requests(browser: Chrome
 
 def test_search_finds_pages_that_are_opened_from_the_disk(browser: Chrome, site: Path) -> None:
     browser.get((site / "score.html").as_uri())
-    browser.find_element("css selector", "[data-md-component=search-query]").send_keys("cuda")
+    browser.find_element("css selector", "label.md-header__button[for=__search]").click()  # on a narrow screen
+    query = browser.find_element("css selector", "[data-md-component=search-query]")
+    WebDriverWait(browser, 60).until(lambda _: query.is_displayed())
+    query.send_keys("cuda")
     results = WebDriverWait(browser, 60).until(
         lambda page: page.find_elements("css selector", ".md-search-result__item a[href*='gpu.html']")
     )
