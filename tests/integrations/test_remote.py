@@ -11,18 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-import uvicorn
 
 from radreward import load
 from radreward.errors import InputError
 from radreward.integrations.remote import RemoteScorer
 from radreward.integrations.trl import trl_criterion_rewards, trl_reward
 from radreward.scorers.base import Scorer
-from radreward.serving.app import create_app
-from radreward.serving.limits import ServiceLimits
-from radreward.serving.server import listen, server_config
+from tests.integrations.running_service import served
 
-LIMITS = ServiceLimits(max_pairs=3)
 TEXTS = ["No edema.", "Small left effusion.", "", "Right pneumothorax.", "I cannot help.", "Rib fracture.", "No edema."]
 REFERENCES = ["Small left effusion. No edema."] * len(TEXTS)
 
@@ -35,13 +31,8 @@ def scorer() -> Scorer:
 @pytest.fixture(scope="module")
 def url(scorer: Scorer) -> Iterator[str]:
     """Return the address of a service of one metric, which takes three pairs per request."""
-    with listen("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(server_config(create_app({"ratescore": scorer}, LIMITS), LIMITS))
-        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join()
+    with served({"ratescore": scorer}, 3) as address:
+        yield address
 
 
 @pytest.fixture

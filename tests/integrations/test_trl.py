@@ -17,6 +17,7 @@ from radreward.models.tiny_backbones import tiny_model
 from radreward.scorers import load
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
+from tests.integrations.running_service import served
 
 
 class Letters(StatelessScorer):
@@ -120,7 +121,7 @@ def test_scorer_loaded_by_name() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
-def test_generator_trained_against_scorer_in_trl(tmp_path: Path) -> None:
+def test_generator_trained_against_scorer_here_and_in_a_service_in_trl(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     from datasets import Dataset
     from trl.trainer.grpo_config import GRPOConfig
@@ -129,29 +130,34 @@ def test_generator_trained_against_scorer_in_trl(tmp_path: Path) -> None:
     model = tiny_model("llama", causal_lm=True)
     before = {name: value.clone() for name, value in model.named_parameters()}
     references = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"] * 4  # a random model hits some
-    trainer: Any = GRPOTrainer(
-        model=model,
-        reward_funcs=trl_reward(Letters(), missing_reward=-62.0),
-        args=GRPOConfig(
-            output_dir=str(tmp_path),
-            max_steps=3,
-            num_generations=8,
-            per_device_train_batch_size=8,
-            max_completion_length=8,
-            learning_rate=1e-2,
-            logging_steps=1,
-            use_cpu=True,
-            bf16=False,
-            activation_checkpointing=False,
-            report_to="none",
-            disable_tqdm=True,
-            save_strategy="no",
-        ),
-        train_dataset=Dataset.from_dict({"prompt": ["Write: "] * 4, "reference": references}),
-        processing_class=byte_tokenizer(encoder=False),
-    )
-    trainer.train()
+    remote = Letters()
+    remote.title = "remote letters"
+    with served({"letters": remote}, 4) as url:
+        waiting = trl_reward(url=url, missing_reward=-62.0, asynchronous=True)
+        trainer: Any = GRPOTrainer(
+            model=model,
+            reward_funcs=[trl_reward(Letters(), missing_reward=-62.0), waiting],
+            args=GRPOConfig(
+                output_dir=str(tmp_path),
+                max_steps=3,
+                num_generations=8,
+                per_device_train_batch_size=8,
+                max_completion_length=8,
+                learning_rate=1e-2,
+                logging_steps=1,
+                use_cpu=True,
+                bf16=False,
+                activation_checkpointing=False,
+                report_to="none",
+                disable_tqdm=True,
+                save_strategy="no",
+            ),
+            train_dataset=Dataset.from_dict({"prompt": ["Write: "] * 4, "reference": references}),
+            processing_class=byte_tokenizer(encoder=False),
+        )
+        trainer.train()
     logged = [entry for entry in trainer.state.log_history if "rewards/letters/mean" in entry]
     assert len(logged) == 3
+    assert all(entry["rewards/letters/mean"] == entry["rewards/remote letters/mean"] for entry in logged)
     assert all(-62 <= entry["rewards/letters/mean"] <= 0 for entry in logged)
     assert any(not torch.equal(before[name], value) for name, value in model.named_parameters())
