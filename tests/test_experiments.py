@@ -137,7 +137,7 @@ def test_run_file_builds_and_trains_a_step(
         assert terms.keys() == ER2SCORE_TERMS
         assert terms["individual"] + terms["total"] == pytest.approx(terms["loss"], rel=1e-4)
     metrics = json.loads((training.run_folder.folder / "metrics.json").read_text(encoding="utf-8"))
-    assert set(metrics["agreement"]) - {"quality"} == {*module.criteria.tags, "total"}
+    assert set(metrics["agreement"]) - {"quality", "errors"} == {*module.criteria.tags, "total"}
     checkpoint = torch.load(training.run_folder.last, weights_only=True)
     assert any(
         not torch.equal(before[name.removeprefix("model.")], value) for name, value in checkpoint["state_dict"].items()
