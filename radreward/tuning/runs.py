@@ -17,6 +17,7 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.artifacts import read_json_object
 from radreward.io.yaml_files import read_yaml_mapping
+from radreward.score_outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from radreward.modules import MetricTable  # not at run time, because it imports torch
@@ -201,7 +202,7 @@ def _read_agreement(path: Path, criteria: Criteria) -> MetricTable:
     agreement = read_json_object(path).get("agreement")
     if (
         not isinstance(agreement, dict)
-        or set(agreement) - {"quality"} != {*criteria.tags, "total"}
+        or not {*criteria.tags, "total"} <= set(agreement) <= {*criteria.tags, *OUTPUTS}
         or not all(isinstance(row, dict) for row in agreement.values())
     ):
         raise InputError(f"{path}: Expected `agreement` by criterion and in total.")
