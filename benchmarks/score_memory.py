@@ -1,7 +1,8 @@
 """Peak memory of `radreward score` for files of different lengths; it must not grow with the number of rows.
 
-Each file is scored in a separate process, whose peak resident memory Linux reports. The backbone is tiny and the texts
-are short and distinct, so that the time is spent on reading, scoring and writing rows, not in a model.
+Each file is scored in a separate process, whose peak resident memory Linux reports. In the first files, the backbone is
+tiny and the texts are short and distinct, so that the time is spent on reading, scoring and writing rows, not in a
+model. The second files have generated reports of about 60 words, which the shipped models score.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,7 +25,11 @@ from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
 from radreward.io.tables import write_table
 from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact, save_reward_model
+from radreward.models.precision import Precision, has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
+from radreward.synthesis.grammar import fact_sentence
+from radreward.text.findings import FINDINGS
 
 CHILD = """
 import re, sys
@@ -45,6 +51,16 @@ class Case(NamedTuple):
     long: int = 200_000
 
 
+class ShippedCase(NamedTuple):
+    """A shipped model, and the rows of a short and a long file of reports."""
+
+    scorer: str
+    precision: Precision = "fp32"
+    short: int = 512
+    long: int = 20_000
+
+
+SHIPPED = (ShippedCase("er2score"), ShippedCase("er2score", "bf16"), ShippedCase("ratescore"))
 CASES = (Case(".jsonl"), Case(".csv", 5_000, 30_000), Case(".parquet", 5_000, 30_000))
 
 
@@ -53,6 +69,17 @@ def rows(number: int) -> Iterator[dict[str, str]]:
     for index in range(number):
         reference = f"effusion {index // PER_REFERENCE}"
         yield {"id": f"r{index}", "reference": reference, "candidate": f"clear {index}"}
+
+
+def report_rows(number: int) -> Iterator[dict[str, str]]:
+    """Yield pairs of generated reports of eight findings, about 60 words."""
+    rng, keys = Random(0), tuple(FINDINGS)
+
+    def report() -> str:
+        return " ".join(fact_sentence(sample_fact(key, rng), rng).text for key in sample_findings(rng, keys, 8))
+
+    for index in range(number):
+        yield {"id": f"r{index}", "reference": report(), "candidate": report()}
 
 
 def write_model(folder: Path) -> Path:
@@ -65,9 +92,9 @@ def write_model(folder: Path) -> Path:
     return folder
 
 
-def peak_of_scoring(model: Path | str, source: Path, output: Path) -> int:
+def peak_of_scoring(model: Path | str, source: Path, output: Path, *options: str) -> int:
     """Score a file in a separate process and return its peak resident memory in bytes."""
-    return peak_memory(["score", f"--scorers={model}", f"--input={source}", f"--output={output}"])
+    return peak_memory(["score", f"--scorers={model}", f"--input={source}", f"--output={output}", *options])
 
 
 def peak_memory(arguments: Sequence[str]) -> int:
@@ -86,12 +113,31 @@ def measure(case: Case, model: Path | str, folder: Path) -> dict[str, Any]:
     return {"case": case._asdict(), "short_bytes": peaks[0], "long_bytes": peaks[1], "ratio": peaks[1] / peaks[0]}
 
 
-def main(cases: Sequence[Case] = CASES, scorer: str | None = None) -> list[Figure]:
+def measure_shipped(case: ShippedCase, folder: Path) -> Figure:
+    """Score both files of reports by a shipped model; print the peaks as JSON."""
+    work = f"peak memory of {case.scorer} in {case.precision}, {case.long:,} reports of 60 words to {case.short:,}"
+    if case.precision == "bf16" and not has_bfloat16_products():
+        return Figure(work, None, parity="this CPU has no bfloat16 products")
+    peaks = []
+    for number in (case.short, case.long):
+        source = folder / f"reports-{number}.jsonl"
+        write_table(source, SCHEMA, report_rows(number))
+        output = folder / f"{case.scorer}-{case.precision}-{number}.jsonl"
+        peaks.append(peak_of_scoring(case.scorer, source, output, f"--precision={case.precision}"))
+    print(json.dumps({"case": case._asdict(), "bytes": peaks, "ratio": peaks[1] / peaks[0]}), flush=True)
+    mebibytes = " and ".join(f"{peak / 2**20:.0f}" for peak in peaks)
+    return Figure(work, peaks[1] / peaks[0], parity=f"{mebibytes} MiB", at_most=1.1)
+
+
+def main(
+    cases: Sequence[Case] = CASES, scorer: str | None = None, shipped: Sequence[ShippedCase] = SHIPPED
+) -> list[Figure]:
     """Run and print the benchmark.
 
     Args:
         cases: Files to score.
         scorer: Name or folder of a scorer; by default a tiny reward model.
+        shipped: Shipped models and the sizes of their files.
     """
     measured = []
     table = Table("format", "rows", "peak MiB", "rows", "peak MiB", "ratio", title="Peak memory of `radreward score`")
@@ -104,5 +150,6 @@ def main(cases: Sequence[Case] = CASES, scorer: str | None = None) -> list[Figur
             print(json.dumps(result), flush=True)
             work = f"peak memory of `score`, {case.long:,} rows of {case.suffix} to {case.short:,}"
             measured.append(Figure(work, result["ratio"], at_most=1.1))
+        measured += [measure_shipped(case, Path(folder)) for case in shipped]
     Console(width=100).print(table)
     return measured

@@ -148,8 +148,11 @@ def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardMo
 
 def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     memory = import_module("benchmarks.score_memory")
-    [figure] = memory.main([memory.Case(".parquet", 4, 9)], "bleu-4")
+    shipped = [memory.ShippedCase("bleu-1", short=1, long=3)]
+    figure, reports = memory.main([memory.Case(".parquet", 4, 9)], "bleu-4", shipped)
     printed = capsys.readouterr().out
+    assert reports.value == json.loads(printed.splitlines()[1])["ratio"]
+    assert 40 < len(next(memory.report_rows(1))["candidate"].split()) < 80
     result = json.loads(printed.splitlines()[0])
     assert min(result["short_bytes"], result["long_bytes"]) > 50 * 2**20  # every process that imports torch has more
     assert figure.value == result["ratio"] == result["long_bytes"] / result["short_bytes"]
