@@ -62,18 +62,15 @@ def run(
         pairs, columns = _read_pairs(data, rater, scores)
         preferred = read_preferences(preferences) if preferences else []
         if data and not (pairs.targets or preferred or probes):
-            raise InputError(
-                f"{data}: Expected a rating or errors of some pair, in `rating` or `errors`, but found none."
-            )
+            raise InputError(f"{data}: Expected `rating` or `errors` of some pair but found neither.")
         from radreward.io.progress import ProgressReporter
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark
         from radreward.scorers import load
         from radreward.sensitivity.run import run_sensitivity_tests
 
-        files = [path for path in (data, preferences) if path]
+        files = [*filter(None, (data, preferences)), *(column.name.path for column in columns.values())]
         loaders: dict[str, Callable[[], Scorer]] = {name: partial(load, name, **asdict(options)) for name in scorers}
-        files += [column.name.path for column in columns.values()]
         settings = BenchmarkSettings(bootstrap, seed)
         judge = _load_judge(direct_judge, options.device) if direct_judge else None
         with ProgressReporter() as progress:

@@ -26,6 +26,7 @@ FOLDS, INNER_FOLDS = 5, 3
 PAIRS, JUDGED, JUDGED_FROM = ".radreward-pairs.jsonl", "judged.parquet", "judged.json"
 HELD_OUT = "held_out.jsonl"
 """Predictions of the saved kind of regressor for each pair, fitted to the other references."""
+FILES = (("scorer", "model"), ("metrics", "metrics.json"), ("held-out predictions", HELD_OUT))
 
 
 def run(
@@ -61,13 +62,13 @@ def run(
     source = scores or data
     if source is None:
         raise InputError("Expected --data or --scores but got neither.")
+    if rater is not None and scores is None:
+        raise InputError("--rater: Expected --scores with the scores of raters but got none.")
     with claimed_folder(output):
         from radreward.criteria import load_criteria
 
         loaded = load_criteria(criteria)
-        for path in filter(None, (data, scores)):
-            if not path.exists() and not str(path).startswith("hf:"):
-                raise InputError(f"{path}: Expected groups or pairs but there is no such file or directory.")
+        _check_exist(data, scores)
         from radreward.systems.sentence_eval.regressors import default_param_grids, read_param_grids
         from radreward.systems.sentence_eval.scorer import SentenceScorer
 
@@ -76,24 +77,31 @@ def run(
             raise InputError(f"--method: Expected best or one of {', '.join(grids)} but got {method}.")
         scorer = SentenceScorer(load_judge(judge), feature_set=features)
         if scores is None:
-            if rater is not None:
-                raise InputError("--rater: Expected --scores with the scores of raters but got none.")
             skipped = _judge(source, output, loaded, scorer)
             pairs, hashes = _read_judged(output / JUDGED, scorer.feature_names)
         else:
             pairs, hashes, skipped = _read_scores(scores, data, rater, scorer.feature_set)
+        target = "rating" if scores else loaded.name
         try:
-            target = "rating" if scores else loaded.name
             results = _fit(output, method, seed, target, scorer, pairs, hashes, grids)
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
     make_console().print(_table(source, results, pairs))
-    files = (("scorer", "model"), ("metrics", "metrics.json"), ("held-out predictions", HELD_OUT))
-    print_paths((name, output / path) for name, path in files)
+    print_paths((name, output / path) for name, path in FILES)
+    return _report_skipped(skipped, scores or output / JUDGED)
+
+
+def _report_skipped(skipped: int, reasons: Path) -> int:
+    """Print how many pairs were left out, if any, and return the exit code."""
     if skipped:
-        reasons = scores or output / JUDGED
         print_line(f"Skipped: {skipped} pairs without sentence scores or target; see their status in {reasons}")
     return 1 if skipped else 0
+
+
+def _check_exist(*paths: Path | None) -> None:
+    for path in filter(None, paths):
+        if not path.exists() and not str(path).startswith("hf:"):
+            raise InputError(f"{path}: Expected groups or pairs but there is no such file or directory.")
 
 
 def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer) -> int:

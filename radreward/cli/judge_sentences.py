@@ -47,8 +47,7 @@ def run(
 
     Args:
         input: File with one pair per row: JSONL, JSON, CSV or TSV, also with .gz, or Parquet; a folder of Parquet
-            files; - for standard input. The sentences of a file of sentence scores (`convert --from sentences`) are
-            judged as they are.
+            files; - for standard input. The sentences of `convert --from sentences` are judged as they are.
         output: File to write: JSONL, CSV or Parquet by its name.
         judge: The judge.
         llm: The language model of a chat judge.
@@ -69,9 +68,7 @@ def run(
             raise InputError("--regressor: Expected judgements without --refine but got both options.")
         check_output(output, input)
         check_scorers(scorers if refine else ())
-        pairs = read_sentence_pairs(input) if has_sentences(input) else read_report_pairs(input, columns)
-        if refine and pairs.are_split:
-            raise InputError(f"{input}: Expected reports, which --refine corrects, but got sentence scores.")
+        pairs = _read_pairs(input, columns, refine)
         if llm.dry_run:
             judge.print_request_volume(llm, pairs, refine)
             return 0
@@ -94,6 +91,13 @@ def run(
     if task.failed:
         print_status(f"{task.failure}: {len(task.failed)} of {len(pairs.ids)} pairs; the first is {task.failed[0]}")
     return 1 if task.failed else 0
+
+
+def _read_pairs(path: Path, columns: InputColumns, refine: bool) -> ReportPairs:
+    pairs = read_sentence_pairs(path) if has_sentences(path) else read_report_pairs(path, columns)
+    if refine and pairs.are_split:
+        raise InputError(f"{path}: Expected reports, which --refine corrects, but got sentence scores.")
+    return pairs
 
 
 class Judging:

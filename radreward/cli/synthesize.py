@@ -45,12 +45,11 @@ def run(
         criteria: Preset (see `radreward list`) or YAML file of the criteria.
         groups: Number of references; by default 10,000, or with --reports one per report.
         per_reference: Candidates per reference; by default 3, or 1 with --llm-task.
-        candidates: Strategy that makes the candidates. `tiers`: tiers of error severity in turn;
-            `full-tiers` leaves out references and groups that lack a tier. `pairings`: those of
-            GREEN, in equal parts (another report; sentences removed and shuffled; the most similar report; errors in
-            findings, severity and location). `graded`: one finding stated right, partly right, and not at all.
-            `balanced`, `details`: error profiles. A YAML file with lines such as `omission: [0.5, 0.3, 0.2]`, the
-            probabilities of 0, 1 and 2 errors, or with class_path and init_args of a CandidateWriter.
+        candidates: Strategy that makes the candidates. `tiers`: tiers of error severity in turn; `full-tiers`: only if
+            there is one of every tier. `pairings`: those of GREEN, in equal parts (another report; sentences removed
+            and shuffled; the most similar report; errors in findings, severity and location). `graded`: one finding
+            right, partly right, and missing. `balanced`, `details`: error profiles. A YAML file with lines such as
+            `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors, or the class_path of a CandidateWriter.
         generated_column: Column of --reports with the outputs of a report generator, a fifth pairing.
         writing: Data that a language model writes.
         seed: Seed of all sampling; equal seeds give equal results.
@@ -61,9 +60,7 @@ def run(
             _check_no_rules(candidates != "tiers", generated_column, max_findings, granularity != "report")
             return writing.write(output, reports, text_column, criteria, groups, per_reference or 1, seed)
         from radreward.criteria import load_criteria
-        from radreward.io.artifacts import read_json_object
         from radreward.synthesis import synthesize_files
-        from radreward.synthesis.data_card import tier_notes
 
         writer = _load_writer(candidates, generated_column, reports)
         warn_overwrite(output / "groups.parquet")
@@ -79,10 +76,17 @@ def run(
             max_findings,
             writer,
         )
+    _print_written(path)
+    return 0
+
+
+def _print_written(path: Path) -> None:
+    from radreward.io.artifacts import read_json_object
+    from radreward.synthesis.data_card import tier_notes
+
     for note in tier_notes(read_json_object(path.with_name("card.json"))):
         print_line(note)
     print_line(f"Groups: {path}, with a data card beside them.")
-    return 0
 
 
 def _check_no_rules(*options: object) -> None:

@@ -191,6 +191,14 @@ SCORERS = {
         spec=ScorerSpec("chexpert_f1.json", "radreward.scorers.chexpert_labels.CheXpertLabelF1"),
         facts=_RULES,
     ),
+    "temporal-f1": NamedScorer(
+        title="Temporal F1 (rules)",
+        summary="F1 of the findings with a change since a prior study: new, worse, better, stable, resolved.",
+        spec=ScorerSpec("temporal_f1.json", "radreward.scorers.temporal.TemporalF1"),
+        facts=_RULES._replace(
+            mean="with care, because reports without a change have none", good="1: both state the same changes"
+        ),
+    ),
     "crimson": NamedScorer(
         title="CRIMSON (rules)",
         summary="CRIMSON's score of findings read by rules, weighted by significance, age and indication.",

@@ -94,6 +94,6 @@ def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsy
     data.write_text("id,reference,candidate,score\n1,Clear lungs.,No edema.,5\n")
     arguments = [f"--data={data}", f"--output={tmp_path / 'out'}", "--scorers", "rouge-l"]
     assert main(["benchmark", *arguments]) == 2
-    assert f"{data}: Expected a rating or errors of some pair, in `rating` or `errors`" in capsys.readouterr().err
+    assert f"{data}: Expected `rating` or `errors` of some pair but found neither" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert main(["benchmark", *arguments, "--probes=1"]) == 0
