@@ -70,7 +70,7 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
         (folder / "data.json").write_text(json.dumps({"g": records}))
         (folder / "model" / "config.json").write_text(json.dumps({"criteria": criteria.to_dict()}))
         agreement = reward_agreement(criteria, candidates, errors.abs() + 0.5)
-        (folder / "metrics.json").write_text(json.dumps({"agreement": agreement}))
+        (folder / "metrics.json").write_text(json.dumps({"agreement": {**agreement, "errors": agreement["total"]}}))
         return folder
 
     return make
