@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from radreward.sensitivity.probe_reports import LATERALIZED, MAX_ERRORS, OTHER_CHANGE, ReportSentences
@@ -12,7 +12,7 @@ from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.fact_edits import other_sizes
 from radreward.synthesis.perturbations.sentence_edits import change_severity_word, closest_wording
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, is_related, stated_finding
+from radreward.text.findings import FINDINGS, can_mean_same, stated_finding
 from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
 from radreward.text.significance import significance_weight
 
@@ -118,18 +118,23 @@ def inject_errors(probe: str, report: ReportSentences, rng: Random) -> list[Repo
     return [tuple(sentence for sentence in sentences if sentence.text) for sentences in perturbed]
 
 
-def false_finding(report: Sequence[Sentence], rng: Random) -> Sentence:
+def false_finding(report: Sequence[Sentence], rng: Random, stated: Iterable[str] = ()) -> Sentence:
     """Return a sentence about a clinically significant finding that the report does not mention.
+
+    Args:
+        report: Sentences with their facts.
+        rng: Source of randomness.
+        stated: Further findings that the report states, in words that are not parsed.
 
     >>> text = false_finding([], Random(0)).text
     >>> text == false_finding([], Random(0)).text
     True
     """
-    stated = {fact.finding for sentence in report for fact in sentence.facts}
+    names = {*stated, *(fact.finding for sentence in report for fact in sentence.facts)}
     options = [
         key
         for key, finding in FINDINGS.items()
-        if not finding.is_device and not any(is_related(key, other) for other in stated)
+        if not finding.is_device and not any(can_mean_same(key, other) for other in names)
     ]
     while not significance_weight(fact := sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None)):
         pass
