@@ -46,7 +46,7 @@ class _LengthScorer(StatelessScorer):
 
 
 def test_changes_of_the_quality_are_counted() -> None:
-    cases = [Case("Edema.", "Edema.", f"Edema. {'word ' * length}", "Edema.") for length in (5, 8, 20)]
+    cases = [Case("Mass.", "Edema.", f"Edema. {'word ' * length}", "Edema.") for length in (5, 8, 20)]
     rises, moves = stability_rows(_LengthScorer(), "length", cases)
     assert rises[2:] == ["3", "1", "0.020"]
     assert moves[2:] == ["3", "0", "0.000"]
