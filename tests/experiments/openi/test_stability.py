@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
@@ -54,7 +55,15 @@ def test_changes_of_the_quality_are_counted() -> None:
 
 def test_a_scorer_without_quality_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     csv = tmp_path / "reports.csv"
-    rows = [f"{study.id},{';'.join('/'.join(path) for path in study.code_paths)},,{study.text}," for study in STUDIES]
-    csv.write_text("\n".join(["uid,MeSH,Problems,findings,impression", *rows]))
+    frame = pd.DataFrame(
+        {
+            "uid": study.id,
+            "MeSH": ";".join("/".join(path) for path in study.code_paths),
+            "findings": study.text,
+            "impression": "",
+        }
+        for study in STUDIES
+    )
+    frame.to_csv(csv, index=False)
     assert main(csv=csv, scorers=["rouge-l"], pairs=3) == 2
     assert "--scorers: Expected scorers with a quality but rouge-l has none." in capsys.readouterr().err
