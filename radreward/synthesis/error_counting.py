@@ -10,7 +10,7 @@ from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, FactDifference, find_differences
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
-from radreward.text.significance import is_actionable, significance_level, significance_weight
+from radreward.text.significance import is_actionable, patient_weight, significance_level
 from radreward.types import FindingWeights
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
@@ -114,7 +114,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
             is_missed = error.tag in (OMISSION, OMITTED_COMPARISON)
             (missed if is_missed else false).extend(match.reference if is_missed else match.candidate)
             continue
-        weight, stated_weight = (sum(map(significance_weight, facts)) for facts in match)
+        weight, stated_weight = (sum(map(patient_weight, facts)) for facts in match)
         differences = find_differences(match)
         errors += filter(None, map(_detail_error, differences))
         matched += [fact for fact in match.reference if fact.positive]
@@ -126,7 +126,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
         if capped := min(weight - named + details, max(weight, stated_weight)):
             wrong_details.append((match.candidate[0], capped))
     wrong = sum(weight for _, weight in wrong_details)
-    wrong += sum(map(significance_weight, (*missed, *false)))
+    wrong += sum(map(patient_weight, (*missed, *false)))
     weights = FindingWeights(credit, wrong)
     return FactComparison(
         errors=tuple(errors),

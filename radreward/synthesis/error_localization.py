@@ -10,7 +10,7 @@ from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCri
 from radreward.synthesis.error_counting import OMISSION, OMITTED_COMPARISON, FactComparison
 from radreward.text.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.significance import significance_weight
+from radreward.text.significance import patient_weight
 from radreward.types import LocatedError, Side
 
 _LOCATED_TAGS = frozenset((*RadCliQCriteria().tags, *RadCliQSignificanceCriteria().tags))
@@ -72,9 +72,9 @@ def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, 
             raise ValueError(f"Expected a fact of the {side} in an error of the kind {error.tag} but got none.")
         yield side, fact, (error.tag, f"{'' if error.significant else 'in'}significant_{error.tag}"), 0.0
     for fact in comparison.missed:
-        yield Side.REFERENCE, fact, (), significance_weight(fact)
+        yield Side.REFERENCE, fact, (), patient_weight(fact)
     for fact in comparison.false:
-        yield Side.CANDIDATE, fact, (), significance_weight(fact)
+        yield Side.CANDIDATE, fact, (), patient_weight(fact)
     for fact, weight in comparison.wrong_details:
         yield Side.CANDIDATE, fact, (), weight
 

@@ -12,7 +12,7 @@ from radreward.synthesis.error_counting import compare_facts, count_errors, to_r
 from radreward.synthesis.fact_sampling import sample_fact, sample_facts
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, is_related
-from radreward.text.significance import significance_weight
+from radreward.text.significance import patient_weight
 from radreward.types import FindingWeights
 
 EFFUSION = Fact("effusion", location="left", severity="moderate")
@@ -158,7 +158,7 @@ def test_count_errors_tags_equal_criteria_tags() -> None:
         ([BILATERAL], SIDES, 0.5, 0.0),
         (SIDES, [BILATERAL], 1.0, 0.0),
         ([BILATERAL], SIDES[:1], 0.25, 0.5),
-        ([Fact("scoliosis")], [], 0.0, 0.0),
+        ([Fact("scoliosis")], [], 0.0, 0.25),
         ([Fact("effusion", "absent")], [Fact("edema", "absent")], 0.0, 0.0),
         ([Fact("edema", "absent", change="resolved")], [], 0.0, 0.25),
         ([Fact("edema", "absent", change="resolved")], [Fact("edema")], 0.0, 0.5),
@@ -183,7 +183,7 @@ def _naive_weights(reference: list[Fact], candidate: list[Fact]) -> FindingWeigh
     matched = wrong = 0.0
     stated = {fact.finding: fact for fact in candidate}
     for fact in reference:
-        weight = significance_weight(fact)
+        weight = patient_weight(fact)
         if fact.finding not in stated:
             wrong += weight
             continue
@@ -194,8 +194,8 @@ def _naive_weights(reference: list[Fact], candidate: list[Fact]) -> FindingWeigh
         if {fact.severity, other.severity} == {"mild", "severe"}:
             lost += 0.5
         matched += weight * weight / (weight + lost) if weight else 0.0
-        wrong += min(lost, max(weight, significance_weight(other)))
-    return FindingWeights(matched, wrong + sum(map(significance_weight, stated.values())))
+        wrong += min(lost, max(weight, patient_weight(other)))
+    return FindingWeights(matched, wrong + sum(map(patient_weight, stated.values())))
 
 
 @given(st.integers(0, 10_000))
@@ -219,7 +219,7 @@ def test_compare_facts_weights_agree_with_naive_loop(seed: int) -> None:
 def test_compare_facts_of_identical_reports_has_full_weight_and_nothing_wrong(seed: int) -> None:
     facts = sample_facts(Random(seed))
     weights = compare_facts(facts, facts).weights
-    assert list(weights) == pytest.approx([sum(map(significance_weight, facts)), 0.0])
+    assert list(weights) == pytest.approx([sum(map(patient_weight, facts)), 0.0])
     assert list(compare_facts(facts, []).weights) == pytest.approx([0.0, weights.matched])
 
 
@@ -230,4 +230,4 @@ def test_partial_match_is_never_worse_than_a_miss(first: int, second: int) -> No
     reference, candidate = ([sample_fact(key, Random(seed))] for seed in (first, second))
     partial, missed = compare_facts(reference, candidate).weights, compare_facts(reference, []).weights
     assert partial.matched >= 0.0
-    assert partial.wrong <= max(missed.wrong, significance_weight(candidate[0]))
+    assert partial.wrong <= max(missed.wrong, patient_weight(candidate[0]))

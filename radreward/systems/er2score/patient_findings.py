@@ -12,17 +12,14 @@ from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.systems.er2score.statements import sum_by_statement
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import patient_weight, significance_weight
-from radreward.types import Side
+from radreward.text.significance import patient_weight
 
 
 def findings_for_patient(pair: PairStatements, context: PatientContext, num_criteria: int) -> Tensor | None:
     """Return the (2,) finding weights of a pair, matched and wrong, for one patient, before calibration.
 
-    The findings that a statement reports have the total significance w in the training data, for a typical patient, and
-    w' for this patient. If w > 0, both weights of the statement are multiplied by w' / w. If w = 0, the model has
-    learnt no weight: with e = min(1, errors of the statement), the wrong weight grows by w' · e, and the matched weight
-    by w' · (1 - e) if the reference states it.
+    The findings that a statement reports have the total significance w for a patient without context, as in the
+    training data, and w' for this patient. Both weights of the statement are multiplied by w' / w.
 
     Args:
         pair: Statements with the evidence of their tokens: one column per criterion, then matched and wrong weight.
@@ -41,22 +38,16 @@ def findings_for_patient(pair: PairStatements, context: PatientContext, num_crit
     total = torch.zeros(2)
     for side, statements in pair.statements.items():
         values = pair.evidence[side].values.float()
-        errors = values[:, :num_criteria].sum(1)
-        matched, wrong = values[:, num_criteria], concentrated(values[:, num_criteria + 1], errors)
-        sums = sum_by_statement(statements, torch.stack([matched, wrong, errors], 1))
-        total += sums[-1, :2]  # tokens outside of all statements
-        for row, (stated, for_patient) in zip(sums[:-1], weights[side], strict=True):
-            if stated:
-                total += row[:2] * (for_patient / stated)
-            else:
-                error = min(1.0, float(row[2]))
-                right = (1.0 - error) * (side is Side.REFERENCE)
-                total += row[:2] + for_patient * torch.tensor([right, error])
+        wrong = concentrated(values[:, num_criteria + 1], values[:, :num_criteria].sum(1))
+        sums = sum_by_statement(statements, torch.stack([values[:, num_criteria], wrong], 1))
+        # The last row has the tokens outside of all statements.
+        factors = [for_patient / stated if stated else 1.0 for stated, for_patient in weights[side]] + [1.0]
+        total += (sums * torch.tensor(factors).unsqueeze(1)).sum(0)
     return total
 
 
 @lru_cache(50_000)
 def _significance(statement: str, context: PatientContext) -> tuple[float, float]:
-    """Return the total significance of the findings that a statement reports, typically and for a patient."""
+    """Return the total significance of the findings that a statement reports, without context and for a patient."""
     facts = [fact for fact in sentence_facts(statement) if fact.positive]
-    return sum(map(significance_weight, facts)), sum(patient_weight(fact, context) for fact in facts)
+    return sum(map(patient_weight, facts)), sum(patient_weight(fact, context) for fact in facts)
