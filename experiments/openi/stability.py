@@ -4,7 +4,8 @@ python -m experiments.openi.stability --csv indiana_reports.csv --scorers er2sco
 
 A false finding must not raise the quality, and the order of independent sentences must not matter. A reference is
 compared with three other studies. A finding is false if neither the expert codes nor the text of both studies have it,
-or one that can mean the same. Statements that refer back depend on the order; their pairs are counted, too.
+or one that can mean the same. A sentence without a final stop gets one, so that the next one does not continue it.
+Statements that refer back depend on the order; their pairs are counted, too.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def real_cases(studies: Sequence[Study], number: int, seed: int) -> Iterator[Cas
         texts = (reference, candidate)
         sentences = [sentence for text in texts for sentence in parse_report(text).sentences]
         false = false_finding(sentences, rng, [name for text in texts for name in coded[text]])
-        shuffled = split_sentences(candidate)
-        rng.shuffle(shuffled)
-        yield Case(reference, candidate, f"{candidate} {false.text}", " ".join(shuffled))
+        stated = [f"{text.rstrip(' .')}." for text in split_sentences(candidate)]
+        shuffled = rng.sample(stated, k=len(stated))
+        yield Case(reference, " ".join(stated), " ".join([*stated, false.text]), " ".join(shuffled))
 
 
 def stability_rows(scorer: Scorer, name: str, cases: Sequence[Case]) -> Iterator[list[str]]:

@@ -161,6 +161,8 @@ class RewardModelScorer(Scorer):
                 if pair and (weights := findings_for_patient(pair, context, len(criteria))) is not None:
                     finding_weights[row] = weights
         counts = calibration.predict_counts(rewards) if calibration else None
+        if counts is not None and self.has_evidence:
+            counts[rewards == 0] = 0.0  # without evidence there is no error, whatever the curve has at 0
         return Scores(
             criteria.total(rewards),
             rewards,

@@ -32,6 +32,7 @@ def test_false_findings_are_in_neither_text_nor_codes() -> None:
         added = case.with_false_finding.removeprefix(f"{case.candidate} ")
         (false,) = {fact.finding for sentence in parse_report(added).sentences for fact in sentence.facts}
         studies = [study for study in STUDIES if study.text in (case.reference, case.candidate)]
+        assert len(studies) == 2
         assert not any(can_mean_same(false, name) for study in studies for name in study.codes if name in FINDINGS)
         assert sorted(case.shuffled.split()) == sorted(case.candidate.split())
 
