@@ -18,10 +18,8 @@ _INITIAL_BIAS = -3.0
 
 _MIN_WEIGHT = 0.005
 """Finding weight from which a statement counts as right or wrong."""
-_PARTLY_RIGHT = 0.2
-"""Matched share of a statement's weight from which it can explain a finding of the reference."""
-_SHARPNESS = 200.0
-"""Slope of the factor of a statement in the alignment: half of `_PARTLY_RIGHT` gives 2e-9."""
+_PARTLY_RIGHT = 0.25
+"""Ratio of matched to wrong weight from which a statement can explain a finding of the reference."""
 MIN_SUPPORT = 0.1
 """Evidence at which half of the wrong weight of a token counts."""
 
@@ -100,9 +98,9 @@ class TokenComparison(nn.Module):
 
     A window does not reach from one node to the next. A wrong statement of the candidate must not hide an omission: if
     the model predicts finding weights and the candidate's statements are nodes of their own, the alignment of the
-    reference multiplies the weight of the tokens of a statement by sigmoid(200·(s - 0.2)), with the matched share
-    s = (m + 0.005) / (m + w + 0.005) of its matched and wrong weight m and w. No gradient flows through this factor. It
-    is 1 for a statement that is partly right: half of a finding, or all but its side.
+    reference multiplies the weight of the tokens of a statement by min(1, (m + 0.005) / (w / 4 + 0.005))^4, with m and
+    w its matched and wrong weight. No gradient flows through this factor. It is 1 for a statement that is partly right:
+    half of a finding, or all but its side.
 
     Args:
         hidden_size: Hidden size of the backbone.
@@ -207,8 +205,8 @@ def _log_prior(weights: Tensor, node: Tensor) -> Tensor:
     """
     sums = weights.new_zeros(len(node), int(node.max()) + 1, 2)
     matched, wrong = sums.scatter_add_(1, node.unsqueeze(-1).expand_as(weights), weights).unbind(-1)
-    share = (matched + _MIN_WEIGHT) / (matched + wrong + _MIN_WEIGHT)
-    return F.logsigmoid(_SHARPNESS * (share - _PARTLY_RIGHT)).gather(1, node)
+    right = (matched + _MIN_WEIGHT) / (_PARTLY_RIGHT * wrong + _MIN_WEIGHT)
+    return 4 * right.clamp_max(1.0).log().gather(1, node)
 
 
 def _window_evidence(logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

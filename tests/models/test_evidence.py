@@ -106,8 +106,8 @@ def test_evidence_of_separate_statements_equals_a_loop(predicts_findings: bool) 
         factors = torch.ones(sum(map(len, statements)))
         if predicts_findings:
             sums = [part.sum(0) for part in parts]
-            shares = torch.stack([(part[1] + 0.005) / (part[1] + part[2] + 0.005) for part in sums])
-            factors = torch.sigmoid(200 * (shares - 0.2)).repeat_interleave(torch.tensor([*map(len, statements)]))
+            ratios = torch.stack([(part[1] + 0.005) / (part[2] / 4 + 0.005) for part in sums]).clamp_max(1)
+            factors = (ratios**4).repeat_interleave(torch.tensor([*map(len, statements)]))
         expected = torch.cat(parts)
         torch.testing.assert_close(evidence.candidate.values[row, : len(expected)], expected)
         omissions = _loop(comparison, reference, torch.cat(statements), comparison.reference_evidence, factors)

@@ -187,10 +187,10 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "candidates", "digest"),
     [
-        (11, "tiers", "358bc83207c2527b07478cfd9b6521c0f1c818f85e1ebb60ddc48a20e26ed639"),
-        (12, "details", "f1ccc3c262a840371bb5273cea2b5ed232fb4471ec589387d77918fedd81c361"),
-        (13, "graded", "e5953d555bed6fc1254dac60da7b500de06d94b1cded6bb0b66db2f4cbdc2af0"),
-        (4, "tiers", "fe0d4f52d628d7f5c42a826a775581826fdaa311ed2957943b52489f958c79ed"),
+        (11, "tiers", "b6aa4b875e945599a59b2007f73680780d8bdc82c1e0fa5ab27e68c8c6611d51"),
+        (12, "details", "73c727eaadefed52f0473f7fcca437ce2b51f0985997979ce68fa394a9da006d"),
+        (13, "graded", "cb454589d453c22acf45d3315476588f3b32334ec24b27f05df11a0008367784"),
+        (4, "tiers", "5b46d39822a92e1633ee1e59310eed44adcf7347733a4553a0a959cd8437d395"),
     ],
 )
 def test_synthesize_reproduces_data_of_the_schedule(seed: int, candidates: str, digest: str) -> None:
