@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from radreward.data.relation_io import RELATION_SCORES
-from radreward.io.lru_cache import BatchLRUCache
 from radreward.systems.sentence_eval.artifact import (
     EMBEDDED_DIR,
     RelationArtifact,
@@ -24,8 +23,6 @@ from radreward.systems.sentence_eval.prompt import sentence_ids
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
 PAIRS_PER_BATCH = 64
 """Maximum number of report pairs whose sentences are encoded together."""
-MAX_CACHED_SENTENCES = 4096
-"""Sentences whose encoded tokens are held in memory, about 6 KB each."""
 _SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once. Ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
@@ -42,9 +39,9 @@ class RelationJudge(SentenceJudge):
     report. The score of the sentence is the most probable score. The overall score is 5 · max(0, m), where m is the
     mean of the two reports' mean sentence scores.
 
-    Each distinct sentence is encoded once while it is among the `MAX_CACHED_SENTENCES` most recent ones, and each
-    distinct pair of a batch is compared once. Sentences are encoded separately,
-    so an instruction in one sentence cannot change the scores of others.
+    Each distinct sentence of a batch is encoded once, and each distinct pair is compared once. Sentences are encoded
+    separately, so an instruction in one sentence cannot change the scores of others. No sentence is kept for later
+    batches: the last digits of a score would depend on what was scored before.
 
     Args:
         artifact: The trained model.
@@ -54,7 +51,6 @@ class RelationJudge(SentenceJudge):
     def __init__(self, artifact: RelationArtifact, name: Literal["embedded", ""] = "") -> None:
         self.artifact, self.name = artifact, name
         self.device = next(artifact.predictor.model.parameters()).device
-        self._states = BatchLRUCache[Tensor](MAX_CACHED_SENTENCES)
 
     @classmethod
     def from_pretrained(
@@ -98,7 +94,6 @@ class RelationJudge(SentenceJudge):
         self, references: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
     ) -> list[SentenceJudgement]:
         texts = [text for side in (references, candidates) for report in side for text in report]
-        states = self._states.get_or_compute(texts, self._encode)
         index = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         pairs = list(
             dict.fromkeys(
@@ -108,7 +103,8 @@ class RelationJudge(SentenceJudge):
                 for second in candidate
             )
         )
-        logits = self.artifact.predictor.logits([states[text] for text in index], pairs)
+        predictor = self.artifact.predictor
+        logits = predictor.logits(predictor.encode(list(index)), pairs)
         probabilities = logits.softmax(1)[:, _TO_SCORE_ORDER]
         row_of = {pair: row for row, pair in enumerate(pairs)}
 
@@ -118,10 +114,6 @@ class RelationJudge(SentenceJudge):
             return self._judge_pair(probabilities[rows].view(len(own), len(other), 4))
 
         return list(map(judge, references, candidates))
-
-    def _encode(self, sentences: list[str]) -> dict[str, Tensor]:
-        states = self.artifact.predictor.encode(sentences)
-        return {text: rows.clone() for text, rows in zip(sentences, states, strict=True)}  # not views of a batch
 
     def _judge_pair(self, table: Tensor) -> SentenceJudgement:
         """Return the judgement of m and n sentences, from the (m, n, 4) probabilities of their pairs."""

@@ -215,28 +215,3 @@ def test_batches_are_all_pairs_within_the_limits(sizes: list[tuple[int, int]]) -
     for batch in batches:
         assert len(batch) <= 64
         assert len(batch) == 1 or sum(len(first) * len(second) for first, second in batch) <= 100_000
-
-
-def test_judge_encodes_a_recent_sentence_once_with_equal_scores(
-    folder: Path, judge: RelationJudge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cached = RelationJudge.from_pretrained(folder)
-    encoded: list[str] = []
-    encode = RelationPredictor.encode
-
-    def spy(predictor: RelationPredictor, sentences: list[str]) -> list[Tensor]:
-        encoded.extend(sentences)
-        return encode(predictor, sentences)
-
-    monkeypatch.setattr(RelationPredictor, "encode", spy)
-    first, second = ([TEXTS[:2], TEXTS[1:3]], [TEXTS[2:], TEXTS[:1]]), ([TEXTS[:3]], [TEXTS[1:]])
-    cached.judge(*first)
-    again = cached.judge(*second)[0]
-    assert sorted(encoded) == sorted(TEXTS)
-    monkeypatch.setattr("radreward.systems.sentence_eval.judges.relation_judge.MAX_CACHED_SENTENCES", 1)
-    fresh = RelationJudge.from_pretrained(folder).judge(*second)[0]
-    for ours, theirs in zip(again.reference_scores, fresh.reference_scores, strict=True):
-        assert ours is not None
-        assert theirs is not None
-        assert ours.score == theirs.score
-        assert ours.probabilities == pytest.approx(theirs.probabilities, abs=1e-6)
