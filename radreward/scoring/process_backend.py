@@ -109,4 +109,5 @@ def _score(pairs: Pairs) -> list[Scores]:
 
 def _converted(scores: Scores, convert: Callable[[Any], Any], kind: str) -> Scores:
     """Return scores with tensors as arrays or the reverse: tensors would be sent in shared memory, one file each."""
-    return Scores(*(convert(value) if type(value).__name__ == kind else value for value in scores))
+    values: list[Any] = [convert(value) if type(value).__name__ == kind else value for value in scores]
+    return Scores(*values)
