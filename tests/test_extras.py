@@ -258,15 +258,16 @@ assert not {"torch", "transformers"} & set(sys.modules)
 import radreward
 for name in SCORERS:
     try:
-        [status] = radreward.load(name).score(["Small left effusion."], ["Clear lungs."]).status
+        pair = ["Small left effusion. The effusion has increased."], ["Clear lungs."]
+        [status] = radreward.load(name).score(*pair).status
     except radreward.errors.InputError as error:
         status = "refused"
     print(name, "usable" if status == "ok" else status, bool(needs[name]))
 """
     done = run_without(ALL_PACKAGES | MORE, code)
     assert done.returncode == 0, done.stderr
-    outcomes = [line.split() for line in done.stdout.splitlines()]
-    assert {(outcome, needs) for _, outcome, needs in outcomes} == {("usable", "False"), ("refused", "True")}
+    outcomes = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    assert {tuple(outcome.rsplit(maxsplit=1)) for _, outcome in outcomes} == {("usable", "False"), ("refused", "True")}
 
 
 def test_package_of_no_extra_is_installed_by_its_name() -> None:

@@ -46,7 +46,7 @@ def run(
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
         data: Rated pairs; `radreward convert` writes them.
         scores: Scores in files, as FILE:COLUMN, or FILE:-COLUMN if a lower score is better; joined with --data by id.
-        rater: Compare with this rater only; by default, with the mean over all raters.
+        rater: Rater whose values are used; by default, the mean over all raters.
         preferences: Pairs of candidates with the candidate that radiologists prefer.
         direct_judge: Language model on this machine that chooses the better candidate of each preference, with both in
             one prompt; a folder, or a downloaded model of the Hub.
@@ -92,9 +92,12 @@ def _read_pairs(
     """Return the rated pairs, and the columns of scores for them by name."""
     from radreward.meta_evaluation.rated_pairs import RatedPairs
     from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
-    from radreward.meta_evaluation.score_column import ColumnName, ScoreColumn, fitted_notes
 
     pairs = read_rated_pairs(data, rater) if data else RatedPairs([])
+    if not scores:
+        return pairs, {}
+    from radreward.meta_evaluation.score_column import ColumnName, ScoreColumn, fitted_notes
+
     columns = {name: ScoreColumn(ColumnName.parse(name), pairs) for name in scores}
     pairs.notes = (*pairs.notes, *fitted_notes(columns.values()))
     return pairs, columns

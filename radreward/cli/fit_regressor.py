@@ -50,7 +50,7 @@ def run(
             by id; without --data, the target is the overall score in the file of --scores.
         scores: Sentence scores by people (`convert --from sentences`) or by any judge (`judge-sentences`), instead of
             judging --data; scores of several raters are averaged.
-        rater: With --scores: use the sentence scores and ratings of this rater only, such as the consensus.
+        rater: Rater whose values are used; only with --scores, for example the consensus.
         criteria: Preset (see `radreward list`) or YAML file of the criteria.
         judge: `embedded`, or the folder of a trained judge or of its run; it is saved with the regressor, and
             `judge-sentences --regressor` applies the regressor to any other judge.

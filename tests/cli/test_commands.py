@@ -218,5 +218,7 @@ def test_option_has_the_same_name_type_and_help_in_every_command() -> None:
                 if name not in FILES:
                     found["help"][name].add(str(action.help).split(";")[0])
     for property_, names in found.items():
-        assert {name: values for name, values in names.items() if len(values) > 1} == {}, property_
+        differing = {name: values for name, values in names.items() if len(values) > 1}
+        # fit-regressor reads a file of sentence scores, benchmark columns of files.
+        assert differing.keys() <= {"--scores"}, (property_, differing)
     assert not [name for name in found["type"] if "_" in name]
