@@ -54,7 +54,7 @@ def check_kind(path: Path, state: os.stat_result) -> None:
 
 
 def check_file(path: Path, starts: tuple[bytes, ...] = ()) -> bool:
-    """Check that a file may be written in place, and return True if it exists.
+    """Check that a file may be written in place, and return True if it exists; another process may delete it meanwhile.
 
     Args:
         path: The file.
@@ -65,15 +65,15 @@ def check_file(path: Path, starts: tuple[bytes, ...] = ()) -> bool:
     """
     try:
         check_kind(path, os.lstat(path))
+        if not os.access(path, os.R_OK | os.W_OK) and os.path.lexists(path):
+            raise foreign_file(path, "a file that you may not write")
+        if starts:
+            with path.open("rb") as file:
+                content = file.read(max(map(len, starts)))
+            if content.strip(b"\0") and not content.startswith(starts):
+                raise foreign_file(path, "a file of something else")
     except FileNotFoundError:
         return False
-    if not os.access(path, os.R_OK | os.W_OK):
-        raise foreign_file(path, "a file that you may not write")
-    if starts:
-        with path.open("rb") as file:
-            content = file.read(max(map(len, starts)))
-        if content.strip(b"\0") and not content.startswith(starts):
-            raise foreign_file(path, "a file of something else")
     return True
 
 
@@ -99,13 +99,15 @@ def check_database(path: Path) -> None:
         InputError: If a file is no regular file, has another name too, or has other content, or if the journal names
             another file.
     """
-    exists = check_file(path, _DATABASE_STARTS[""])
+    check_file(path, _DATABASE_STARTS[""])
     for suffix in ("-wal", "-shm", "-journal"):
         part = path.with_name(path.name + suffix)
-        if check_file(part, _DATABASE_STARTS[suffix]) and not exists:
+        if check_file(part, _DATABASE_STARTS[suffix]) and not path.exists():
             raise foreign_file(part, "a file without its database")
-        if suffix == "-journal" and part.exists() and part.read_bytes().endswith(_DATABASE_STARTS[suffix]):
-            raise foreign_file(part, "a journal that names another file")
+        if suffix == "-journal":
+            with suppress(FileNotFoundError):  # another process ends its transaction
+                if part.read_bytes().endswith(_DATABASE_STARTS[suffix]):
+                    raise foreign_file(part, "a journal that names another file")
 
 
 def check_links_stay_inside(folder: Path) -> None:

@@ -107,3 +107,21 @@ def test_links_may_lead_to_the_same_folder_only(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"{run}/logs: Expected no link out of {run}\. Replace it by its target"):
         check_links_stay_inside(run)
     assert os.readlink(run / "logs") == "../other"
+
+
+def test_journal_that_another_process_deletes_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.sqlite"
+    make_database(path)
+    lstat = os.lstat
+
+    def deleting(part: Path) -> os.stat_result:
+        state = lstat(part)
+        if str(part).endswith("-journal"):
+            Path(part).unlink()
+        return state
+
+    monkeypatch.setattr(os, "lstat", deleting)
+    journal = path.with_name("a.sqlite-journal")
+    journal.write_bytes(JOURNAL_MAGIC)
+    check_database(path)
+    assert not journal.exists()
