@@ -11,7 +11,21 @@ NEEDS_A_MODEL = {"radgraph", "radcliq-v0", "radcliq-v1", "g-rad", "chexprompt", 
 """Scorers whose models are not on this machine; their own tests use small ones."""
 ARGUMENTS = {"chexbert": "chexbert:embedded"}
 # A benign finding weighs nothing: a learned quality moves a little both ways; docs/reliability.md has a rate.
-SETTINGS = {"er2score": {"false_findings": ScorerConformance.false_findings[:-1]}}
+SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
+    "er2score": {"false_findings": ScorerConformance.false_findings[:-1]},
+    "temporal-f1": {  # it compares changes only
+        "references": (
+            "Worsening left effusion. Stable nodule.",
+            "The consolidation has improved. Cardiomegaly is unchanged.",
+            "New right pneumothorax. No edema.",
+        ),
+        "candidates": (
+            "The left effusion has worsened. Stable nodule.",
+            "The consolidation has improved. No edema.",
+            "Stable right pneumothorax. Worsening edema.",
+        ),
+    },
+}
 
 for _name in sorted(SCORERS.keys() - NEEDS_A_MODEL):
     _load = partial(load, ARGUMENTS.get(_name, _name))
