@@ -41,8 +41,8 @@ class PlainPairTemplate(PromptTemplate):
 class StatementPairTemplate(PlainPairTemplate):
     """Both reports, each statement of the candidate apart.
 
-    What a model says of a statement then depends on this statement and the reference only, so that another statement of
-    the candidate cannot hide an error, and the order of statements does not matter.
+    The states of a statement then depend on this statement and the reference only. Neither the order of independent
+    statements nor the other statements of the candidate change them.
     """
 
     separates_statements = True
