@@ -18,7 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "experiments" / "radreason"
 LOADED = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))}
 RUNS = [name for name, values in LOADED.items() if "GRPOModule" in str(values.get("model"))]
-STUDIES = {"grpo_components": 5, "longer": 2, "more_answers": 2, "settings": 10, "hyperparameters": 1, "advantages": 5}
+STUDIES = {
+    "ablation": 5,
+    "advantages": 5,
+    "grpo_components": 5,
+    "hyperparameters": 1,
+    "longer": 2,
+    "more_answers": 2,
+    "settings": 10,
+}
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +88,10 @@ def test_every_study_variant_builds(name: str, tmp_path: Path, records: Path, mo
     assert settings.metric == GRPOModule.monitor
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
     overrides = [entry for entry in small(tmp_path, records) if "num_generations" not in entry]
+    files = [entry for entry in overrides if entry.startswith(("init_from", "data.records", "data.val_split"))]
     built: list[Any] = [
-        build(settings.base, *overrides, *settings.overrides_for(labels)).settings["model"] for labels in samples
+        build(settings.base, *overrides, *settings.overrides_for(labels), *files).settings["model"]
+        for labels in samples
     ]
     assert all(built.index(entry) == index for index, entry in enumerate(built))
     assert len(built) >= STUDIES[name]
