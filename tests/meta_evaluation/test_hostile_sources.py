@@ -121,6 +121,7 @@ SOURCES: dict[str, dict[str, Any]] = {
                         **{"completed_by": {"id": 1, "email": "a@example.org"}, "was_cancelled": False},
                         "result": [
                             {"id": "r", "type": "rating", "value": {"rating": 3}},
+                            {"id": "n", "type": "textarea", "value": {"text": ["See film."]}},
                             {"id": "e", "type": "labels", "value": {"labels": ["omission"]}},
                             {"id": "e", "type": "choices", "value": {"choices": ["insignificant"]}},
                         ],

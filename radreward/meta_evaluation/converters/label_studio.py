@@ -17,7 +17,7 @@ INSIGNIFICANT = "insignificant"
 
 
 def read_label_studio(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield a pair per task with the ratings and errors of all annotators. Skipped annotations are ignored.
+    """Yield a pair per task with the ratings, errors and notes of all annotators. Skipped annotations are ignored.
 
     Args:
         sources: Files exported as JSON, and the key that `radreward rate` wrote.
@@ -70,7 +70,7 @@ def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[t
             continue
         author = annotation.get("completed_by")
         name = author.get("email") or author.get("id") if isinstance(author, Mapping) else author
-        rating = None
+        rating, note = None, None
         errors: dict[str, dict[str, Any]] = {}
         for entry in _mappings(annotation, "result"):
             kind, value = entry.get("type"), entry.get("value")
@@ -78,11 +78,22 @@ def _annotations(task: Mapping[str, Any], criteria: Sequence[str]) -> Iterator[t
                 raise RowError(f"field 'value': Expected a mapping but got {value!r}")
             if kind == "rating":
                 rating = value.get("rating")
+            elif kind == "textarea":
+                note = _text(value)
             elif kind == "labels":
                 errors.setdefault(text_field(entry, "id"), {"significant": True})["criterion"] = _label(value)
             elif kind == "choices" and value.get("choices") == [INSIGNIFICANT]:
                 errors.setdefault(text_field(entry, "id"), {})["significant"] = False
-        yield f"annotator {name}", parse_case_rating(rating, list(errors.values()), criteria)
+        yield f"annotator {name}", parse_case_rating(rating, list(errors.values()), criteria)._replace(note=note)
+
+
+def _text(value: Mapping[str, Any]) -> str | None:
+    """Return the paragraphs of a text field as lines; None if all are empty. One paragraph may be a plain string."""
+    given = value.get("text")
+    paragraphs = [given] if isinstance(given, str) else given
+    if not isinstance(paragraphs, list) or not all(isinstance(paragraph, str) for paragraph in paragraphs):
+        raise RowError(f"field 'text': Expected a list of texts but got {given!r}")
+    return "\n".join(paragraph for paragraph in paragraphs if paragraph.strip()) or None
 
 
 def _label(value: Mapping[str, Any]) -> str:

@@ -23,13 +23,16 @@ class CaseRating(NamedTuple):
     rating: float | None
     errors: tuple[tuple[str, bool], ...]
     """Criterion of each error, and True if it is clinically significant."""
+    note: str | None = None
+
+    @property
+    def has_values(self) -> bool:
+        """True if there is a rating or an error; without either, the rater did not judge the case."""
+        return self.rating is not None or bool(self.errors)
 
 
 def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
-    """Yield one pair per case with the ratings, error counts and notes of all raters.
-
-    If a rater neither rated a case nor marked an error in it, the rater has no value for this case. If a rater rated it
-    without marking an error, the counts are 0.
+    """Yield the pairs of `join_raters`.
 
     Args:
         sources: One file per rater, and the key that `radreward rate` wrote.
@@ -40,35 +43,34 @@ def read_ratings(sources: Sequence[Path]) -> Iterator[RatedPair]:
     """
     key, exports = read_rating_sources(sources)
     raters: dict[str, dict[str, CaseRating]] = {}
-    notes: dict[str, dict[str, str]] = {}
     cases: list[RatingCase] = []
     criteria: list[str] = []
     for path, value in exports:
-        rater, cases, criteria, ratings, notes_of_rater = _parse_export(path, value, key)
+        rater, cases, criteria, ratings = _parse_export(path, value, key)
         if rater in raters:
             raise InputError(f"{path}: Expected one file per rater but got a second one of {rater!r}.")
-        raters[rater], notes[rater] = ratings, notes_of_rater
+        raters[rater] = ratings
     if not raters:
         raise InputError(f"{key.path}: Expected files of raters with this key but got none. Add them to --input.")
-    yield from join_raters(cases, criteria, raters, notes)
+    yield from join_raters(cases, criteria, raters)
 
 
 def join_raters(
-    cases: Sequence[RatingCase],
-    criteria: Sequence[str],
-    raters: Mapping[str, Mapping[str, CaseRating]],
-    notes: Mapping[str, Mapping[str, str]] | None = None,
+    cases: Sequence[RatingCase], criteria: Sequence[str], raters: Mapping[str, Mapping[str, CaseRating]]
 ) -> Iterator[RatedPair]:
-    """Yield one pair per case with the ratings of all raters.
+    """Yield one pair per case with the ratings, error counts and notes of all raters.
+
+    If a rater neither rated a case nor marked an error in it, the rater has no value for this case. If a rater rated it
+    without marking an error, the counts are 0.
 
     Args:
         cases: The cases.
         criteria: Tags of the criteria; every criterion gets a count, which may be 0.
         raters: Rater → id of the case → rating.
-        notes: Rater → id of the case → note.
     """
     for case in cases:
-        given = {rater: ratings[case.id] for rater, ratings in raters.items() if case.id in ratings}
+        entries = {rater: ratings[case.id] for rater, ratings in raters.items() if case.id in ratings}
+        given = {rater: entry for rater, entry in entries.items() if entry.has_values}
         yield RatedPair(
             id=case.id,
             reference=case.reference,
@@ -78,7 +80,7 @@ def join_raters(
             ratings={rater: math.nan if entry.rating is None else entry.rating for rater, entry in given.items()},
             errors={rater: _count(entry, criteria) for rater, entry in given.items()},
             significant_errors={rater: _count(entry, criteria, True) for rater, entry in given.items()},
-            notes={rater: by_case[case.id] for rater, by_case in (notes or {}).items() if case.id in by_case},
+            notes={rater: entry.note for rater, entry in entries.items() if entry.note},
         )
 
 
@@ -91,7 +93,7 @@ def _count(rating: CaseRating, criteria: Sequence[str], significant_only: bool =
 
 def _parse_export(
     path: Path, value: Any, key: RatingKey
-) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating], dict[str, str]]:
+) -> tuple[str, list[RatingCase], list[str], dict[str, CaseRating]]:
     if not isinstance(value, dict) or value.get("format") != RATINGS_FORMAT:
         raise InputError(f"{path}: Expected a file that the page of `radreward rate` exported but got another format.")
     if value.get("digest") != key.digest:
@@ -101,23 +103,23 @@ def _parse_export(
         raise InputError(f"{path}: Expected a list of criteria and a list of cases but got others. Export it again.")
     texts: list[tuple[str, str]] = []
     given: list[CaseRating] = []
-    notes: list[str | None] = []
     for number, entry in enumerate(entries, 1):
         try:
             texts.append((text_field(entry, "reference"), text_field(entry, "candidate")))
-            given.append(parse_case_rating(entry.get("rating"), entry.get("errors"), criteria))
-            notes.append(optional_text_field(entry, "note"))
+            rating = parse_case_rating(entry.get("rating"), entry.get("errors"), criteria)
+            given.append(rating._replace(note=optional_text_field(entry, "note")))
         except RowError as error:
             raise InputError(f"{path}, case {number}: {error}.") from error
     if cases_digest(texts, criteria) != key.digest or len(texts) != len(key.entries):
         raise InputError(f"{path}: Expected the cases of the page but got changed ones. Export the file again.")
     cases = [key.case(index, *pair) for index, pair in enumerate(texts)]
-    ratings = {
-        case.id: entry for case, entry in zip(cases, given, strict=True) if entry.rating is not None or entry.errors
-    }
-    noted = {case.id: note for case, note in zip(cases, notes, strict=True) if note}
     try:
-        return text_field(value, "rater"), cases, criteria, ratings, noted
+        return (
+            text_field(value, "rater"),
+            cases,
+            criteria,
+            {case.id: entry for case, entry in zip(cases, given, strict=True)},
+        )
     except RowError as error:
         raise InputError(f"{path}: {error}.") from error
 

@@ -35,7 +35,7 @@ def write_label_studio(cases: Sequence[RatingCase], criteria: Criteria, digest: 
 
 
 def _labelling_config(criteria: Criteria) -> str:
-    """Return the labelling configuration: spans with a type of error and a significance, and a rating."""
+    """Return the labelling configuration: spans with a type of error and a significance, a rating, and a note."""
     labels = "".join(f"<Label value={quoteattr(tag)}/>" for tag in criteria.tags)
     lines = ["<View>"]
     for side in Side:
@@ -48,5 +48,6 @@ def _labelling_config(criteria: Criteria) -> str:
             "  </Choices>",
         ]
     lines += ['  <Header value="Rating of the candidate"/>']
-    lines += [f'  <Rating name="rating" toName="candidate" maxRating="{MAX_RATING}" required="true"/>', "</View>"]
+    lines += [f'  <Rating name="rating" toName="candidate" maxRating="{MAX_RATING}" required="true"/>']
+    lines += ['  <Header value="Note (optional)"/>', '  <TextArea name="note" toName="candidate" rows="2"/>', "</View>"]
     return "\n".join(lines) + "\n"

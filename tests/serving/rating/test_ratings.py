@@ -56,6 +56,7 @@ ratings = st.builds(
     CaseRating,
     st.none() | st.integers(1, 5).map(float),
     st.lists(st.tuples(st.sampled_from(["a", "b"]), st.booleans())).map(tuple),
+    st.none() | st.just("see film"),
 )
 
 
@@ -63,7 +64,9 @@ ratings = st.builds(
 def test_counts_are_those_of_a_loop(raters: dict[str, dict[str, CaseRating]]) -> None:
     cases = [RatingCase(name, "Reference.", "Candidate.") for name in ("1", "2")]
     for row in join_raters(cases, ["a", "b"], raters):
-        assert set(row.errors) == {rater for rater in raters if row.id in raters[rater]}
+        given = {rater: raters[rater][row.id] for rater in raters if row.id in raters[rater]}
+        assert set(row.errors) == {rater for rater, entry in given.items() if entry.errors or entry.rating is not None}
+        assert row.notes == {rater: "see film" for rater, entry in given.items() if entry.note is not None}
         for rater, counts in row.errors.items():
             errors = raters[rater][row.id].errors
             for tag in ("a", "b"):
@@ -194,9 +197,15 @@ def test_duplicate_ids_are_refused(cases_file: Path, tmp_path: Path, capsys: pyt
     assert "row 1: field 'id': Expected different ids but '1' is there twice." in capsys.readouterr().err
 
 
-def annotation(author: Any, rating: int, *errors: tuple[str, bool], **fields: Any) -> dict[str, Any]:
+def annotation(
+    author: Any, rating: int | None, *errors: tuple[str, bool], note: Any = None, **fields: Any
+) -> dict[str, Any]:
     """Return an annotation as Label Studio exports it."""
-    result: list[dict[str, Any]] = [{"id": "r", "type": "rating", "from_name": "rating", "value": {"rating": rating}}]
+    result: list[dict[str, Any]] = []
+    if rating is not None:
+        result.append({"id": "r", "type": "rating", "from_name": "rating", "value": {"rating": rating}})
+    if note is not None:
+        result.append({"id": "n", "type": "textarea", "from_name": "note", "value": {"text": note}})
     for number, (tag, significant) in enumerate(errors):
         span = {"start": 0, "end": 5, "text": "Small"}
         region = {"id": f"e{number}", "to_name": "reference"}
@@ -211,19 +220,22 @@ def test_label_studio_tasks_come_back_as_rated_pairs(cases_file: Path, tmp_path:
     assert main(["rate", "--input", str(cases_file), "--output", str(output)]) == 0
     config = output.with_suffix(".xml").read_text()
     assert all(f'<Label value="{tag}"/>' in config for tag in TAGS)
+    assert '<TextArea name="note" toName="candidate"' in config
     tasks = json.loads(output.read_text())
     key = output.with_suffix(".key.json")
     tasks[0]["annotations"] = [
-        annotation(1, 2, ("omission", True), ("incorrect_location", False)),
-        annotation({"id": 2, "email": "b@example.org"}, 3),
-        annotation(3, 5, was_cancelled=True),
+        annotation(1, 2, ("omission", True), ("incorrect_location", False), note=["See film.", " ", "Unsure."]),
+        annotation({"id": 2, "email": "b@example.org"}, 3, note=" "),
+        annotation(3, 5, note="Skipped.", was_cancelled=True),
     ]
-    for task in tasks[1:]:
-        task["annotations"] = []
+    tasks[1]["annotations"] = [annotation(1, None, note="Unreadable.")]
+    tasks[2]["annotations"] = []
     output.write_text(json.dumps(tasks))
     assert convert(tmp_path / "rated.jsonl", "label-studio", output, key) == 0
     row, other, _ = read_rated_pairs(tmp_path / "rated.jsonl").rows
     assert (other.group, other.system) == ("g", "A")
+    assert (row.notes, other.notes) == ({"annotator 1": "See film.\nUnsure."}, {"annotator 1": "Unreadable."})
+    assert (other.ratings, other.errors) == ({}, {})
     assert row.ratings == {"annotator 1": 2, "annotator b@example.org": 3}
     assert sum(row.errors["annotator 1"].values()) == 2
     assert sum(row.significant_errors["annotator 1"].values()) == 1
@@ -244,6 +256,8 @@ def task(*annotations: dict[str, Any], **fields: Any) -> dict[str, Any]:
         ([task(annotation(1, 9))], "from 1 to 5 but got 9."),
         ([task(annotation(1, 3, ("x", True)))], "task 1: field 'errors': Expected `criterion` ("),
         ([task(annotation(1, 3), annotation(1, 4))], "task 1: Expected one annotation of annotator 1 but got two that"),
+        ([task(annotation(1, 3, note=4))], "task 1: field 'text': Expected a list of texts but got 4."),
+        ([task(annotation(1, 3, note="x"), annotation(1, 3))], "task 1: Expected one annotation of annotator 1 but"),
         ([task(digest="0")], "task 1: field 'digest': Expected a task of "),
         ([task(case=4)], "task 1: field 'case': Expected a number from 1 to 3 but got 4."),
         ([task(case=1.5)], "task 1: field 'case': Expected an integer but got 1.5."),
