@@ -18,6 +18,7 @@ Layout = Literal[
     "rad100",
     "radpref",
     "radjudge",
+    "radeval-expert",
     "sentence-eval",
     "sentences",
     "green-preferences",

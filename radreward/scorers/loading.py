@@ -86,7 +86,9 @@ def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedS
 
 def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
     if named.argument_help and not value:
-        raise InputError(f"{name}: Expected {named.argument_help} after a colon, as in {name}:FOLDER.")
+        raise InputError(
+            f"{name}: Expected {named.argument_help} after a colon, as in {name}:{named.argument_example}."
+        )
     if named.folder and not (named.folder / named.spec.config_name).is_file():
         raise InputError(f"{name}: Expected the model in {named.folder} but this installation does not contain it.")
     if not value and named.without_argument:

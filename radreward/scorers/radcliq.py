@@ -204,7 +204,7 @@ class RadCliQScorer(Scorer):
                 version,
                 {
                     "radgraph": RadGraphF1(device=device, allow_download=allow_download),
-                    "bertscore": BERTScore("distilroberta-base", 5, _DISTILROBERTA_BASELINE, **settings),
+                    "bertscore": published_bertscore(**settings),
                     "chexbert": CheXbertSimilarity(chexbert, **settings),
                     "bleu_2": RadCliQBLEU2(),
                 },
@@ -214,6 +214,15 @@ class RadCliQScorer(Scorer):
         if not isinstance(saved, str) or saved not in PUBLISHED_WEIGHTS:
             raise InputError(f"{path}: Expected `version` to be v0 or v1 but got {saved!r}.")
         return cls(saved, {name: load(Path(folder, name), **settings) for name in COMPONENTS})
+
+
+def published_bertscore(**settings: Any) -> BERTScore:
+    """Return the BERTScore of RadCliQ: distilroberta-base, layer 5, rescaled; for `settings` see `EmbeddingScorer`.
+
+    Raises:
+        InputError: If the encoder cannot be loaded.
+    """
+    return BERTScore("distilroberta-base", 5, _DISTILROBERTA_BASELINE, **settings)
 
 
 def _joint_status(parts: Mapping[str, Scores], row: int) -> tuple[str, str | None]:

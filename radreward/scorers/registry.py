@@ -51,6 +51,8 @@ class NamedScorer:
     """Name of the setting that may follow the scorer's name after a colon, as in `bertscore:distilroberta-base`."""
     argument_help: str = ""
     """Description of the argument if it is required."""
+    argument_example: str = "FOLDER"
+    """Example of the argument, for the message that asks for it."""
     without_argument: ScorerSpec | None = None
     """Class of the scorer without the argument, if the class differs."""
     packages: tuple[str, ...] = ()
@@ -304,6 +306,21 @@ SCORERS = {
         settings={"parser": "official"},
         argument="model",
         argument_help="the Hub name of the published weights",
+        argument_example="OWNER/NAME",
+    ),
+    "radeval": NamedScorer(
+        title="RadEval",
+        summary="A metric of the package RadEval, in an environment of its own: radeval:bleu, radeval:rouge.rougeL.",
+        spec=ScorerSpec("radeval.json", "radreward.scorers.radeval.RadEvalScorer"),
+        facts=ScorerFacts(
+            needs="RadEval 2 in the interpreter that RADREWARD_RADEVAL_PYTHON names, and a metric of it after a colon",
+            mean="as RadEval's metric",
+            good="no threshold is known",
+            licence="code Apache-2.0; RadEval MIT, its models have the terms of their publishers",
+        ),
+        argument="metric",
+        argument_help="the name of a metric of RadEval",
+        argument_example="bleu",
     ),
     "radreason": NamedScorer(
         title="RadReason",

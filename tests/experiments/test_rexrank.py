@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from experiments import rexrank
 from radreward.errors import InputError
 from radreward.scorers import load
+from radreward.scorers.radcliq import RadCliQBLEU2
 
 STUDIES: dict[str, dict[str, Any]] = {
     "1": {
@@ -22,6 +24,13 @@ STUDIES: dict[str, dict[str, Any]] = {
     "2": {"section_findings": math.nan, "section_impression": "No edema.", "model_prediction": "No edema."},
     "3": {"findings": "Clear lungs.", "impression": None, "model_prediction": "Clear.", "context": "<context>"},
 }
+
+
+class WithoutModel(RadCliQBLEU2):
+    """A scorer that loads its model when a report is scored, like RadGraph."""
+
+    def compute_totals(self, references: Sequence[str], candidates: Sequence[str]) -> list[float]:
+        raise InputError("no model")
 
 
 def write(path: Path, studies: dict[str, Any]) -> Path:
@@ -56,17 +65,38 @@ def test_command_writes_the_leaderboard_row_and_names_what_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write(tmp_path / "prediction.json", STUDIES)
-    columns = ["BLEU-2", "SembScore", "1/RadCliQ-v1", "GREEN"]
+    monkeypatch.setattr(rexrank, "load", lambda name, allow_download: WithoutModel())
+    columns = ["BLEU-2", "SembScore", "RadGraph", "1/RadCliQ-v1", "GREEN"]
     options = ["--input", str(source), "--output", str(tmp_path / "out"), "--metrics", *columns]
     monkeypatch.setattr("sys.argv", ["rexrank", *options])
     rexrank.main()
     result = json.loads((tmp_path / "out" / "leaderboard.json").read_text(encoding="utf-8"))
     rows = rexrank.read_predictions(source)
-    expected = load("bleu-2").score([row["reference"] for row in rows], [row["candidate"] for row in rows]).total
+    expected = RadCliQBLEU2().score([row["reference"] for row in rows], [row["candidate"] for row in rows]).total
     assert result["metrics"] == {"BLEU-2": pytest.approx(float(expected.mean()), abs=1e-6)}
-    assert set(result["left_out"]) == {"SembScore", "1/RadCliQ-v1", "GREEN"}
-    assert "SembScore was left out: its model was not given" in capsys.readouterr().out
+    assert set(result["left_out"]) == {*columns} - {"BLEU-2"}
+    assert (result["studies"], result["without_sections"], result["without_score"]) == (3, 0, {})
+    printed = capsys.readouterr().out
+    assert "SembScore was left out: its model was not given" in printed
+    assert "RadGraph was left out: no model" in printed
     assert (tmp_path / "out" / "scores.csv").read_text().startswith("id,BLEU-2\n1,")
+
+
+def test_findings_alone_leave_out_and_count_studies_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    studies = {**STUDIES, "4": {"findings": "No edema.", "model_prediction": " "}}
+    source = write(tmp_path / "prediction.json", studies)
+    options = ["--input", str(source), "--output", str(tmp_path / "out"), "--metrics", "BLEU-2"]
+    monkeypatch.setattr("sys.argv", ["rexrank", *options, "--sections", "findings"])
+    rexrank.main()
+    result = json.loads((tmp_path / "out" / "leaderboard.json").read_text(encoding="utf-8"))
+    assert (result["studies"], result["without_sections"], result["without_score"]) == (3, 1, {"BLEU-2": 1})
+    assert "1 studies without findings were left out" in capsys.readouterr().out
+    expected = RadCliQBLEU2().score(
+        ["Findings: Small left effusion.", "Findings: Clear lungs."], ["Effusion.", "Clear."]
+    )
+    assert result["metrics"]["BLEU-2"] == pytest.approx(float(expected.total.mean()), abs=1e-6)
 
 
 def test_reciprocal_columns_are_the_reciprocal_of_the_mean() -> None:

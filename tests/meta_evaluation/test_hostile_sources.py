@@ -22,6 +22,7 @@ from radreward.meta_evaluation.preferences import read_preferences
 from radreward.meta_evaluation.rated_pairs_io import read_rated_pairs
 from radreward.prompts.parsing import MAX_COUNT
 from radreward.systems.sentence_eval.judgement_io import read_judged_pairs
+from tests.meta_evaluation.test_radeval_expert import radeval_row
 
 Steps = tuple[str | int, ...]
 TEXTS = {"reference": "Small effusion.", "candidate": "No effusion."}
@@ -82,6 +83,7 @@ SOURCES: dict[str, dict[str, Any]] = {
             }
         ]
     },
+    "radeval-expert": {"rows.csv": [radeval_row(1)]},
     "sentence-eval": SENTENCES,
     "sentences": SENTENCES,
     "green-preferences": {

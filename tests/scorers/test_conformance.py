@@ -7,8 +7,10 @@ from radreward.scorers.base import Scorer
 from radreward.scorers.custom import CustomScorer
 from radreward.testing import ScorerConformance
 
-NEEDS_A_MODEL = {"radgraph", "radcliq-v0", "radcliq-v1", "g-rad", "chexprompt", "fineradscore", "green-official"}
-"""Scorers whose models are not on this machine; their own tests use small ones."""
+NEEDS_A_MODEL = {
+    *("radgraph", "radcliq-v0", "radcliq-v1", "g-rad", "chexprompt", "fineradscore", "green-official", "radeval"),
+}
+"""Scorers whose models or packages are not on this machine; their own tests use small ones."""
 ARGUMENTS = {"chexbert": "chexbert:embedded"}
 # A benign finding weighs nothing: a learned quality moves a little both ways; docs/reliability.md has a rate.
 SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -15,6 +15,7 @@ from radreward.meta_evaluation.converters.label_studio import read_label_studio
 from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
 from radreward.meta_evaluation.converters.own_groups import read_own_groups
 from radreward.meta_evaluation.converters.rad100 import read_rad100
+from radreward.meta_evaluation.converters.radeval_expert import read_radeval_expert
 from radreward.meta_evaluation.converters.radjudge import read_radjudge
 from radreward.meta_evaluation.converters.radpref import read_radpref
 from radreward.meta_evaluation.converters.rate_eval import read_paragraph_task, read_sentence_task, read_triad_task
@@ -35,6 +36,7 @@ CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "rad100": read_rad100,
     "radpref": read_radpref,
     "radjudge": read_radjudge,
+    "radeval-expert": read_radeval_expert,
     "sentence-eval": read_sentence_evaluation,
     "sentences": read_sentence_scores,
     "green-preferences": read_green_preferences,
