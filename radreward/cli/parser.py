@@ -13,7 +13,8 @@ from types import ModuleType
 from jsonargparse import ArgumentParser, Namespace
 
 from radreward.cli.errors import suppress_library_warnings, user_errors
-from radreward.cli.signature import CommandHelpFormatter, add_signature, call_with_options
+from radreward.cli.help import CommandHelpFormatter, command_list
+from radreward.cli.signature import add_signature, call_with_options
 from radreward.errors import InputError
 from radreward.extras import require_extra
 from radreward.io.terminal import print_line
@@ -51,7 +52,7 @@ def run_command(arguments: Sequence[str]) -> int:
         InputError: If there is no such command, its extra is not installed, or an option is unknown, missing or wrong.
     """
     if not arguments or arguments[0] in ("-h", "--help"):
-        print_line(_help())
+        print_line(command_list({name: _summary(_module(name)) for name in COMMANDS}))
         return 0
     if arguments[0] == "--version":
         print_line(f"radreward {version('radreward')}")
@@ -112,20 +113,3 @@ def _module(name: str) -> ModuleType:
 
 def _summary(command: ModuleType) -> str:
     return (command.run.__doc__ or "").splitlines()[0]
-
-
-def _help() -> str:
-    rows = (f"  {name:<18}{_summary(_module(name))}" for name in COMMANDS)
-    return "\n".join(
-        (
-            "usage: radreward COMMAND [options]",
-            "",
-            "Train and use metrics that judge radiology reports. For research only.",
-            "",
-            "commands:",
-            *rows,
-            "",
-            "`radreward COMMAND --help` lists the options of a command; `radreward --version` prints the version;",
-            "`radreward --print-completion SHELL` prints a script that completes commands in bash, zsh or tcsh.",
-        )
-    )

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
-from jsonargparse import ArgumentParser, DefaultHelpFormatter, Namespace
+from jsonargparse import ArgumentParser, Namespace
 
 _REQUIRED = inspect.Parameter.empty
+_MAX_CHOICES = 40
+"""Letters of all choices of an option up to which they are its placeholder in the help."""
 
 
 class _Option(NamedTuple):
@@ -21,17 +23,6 @@ class _Option(NamedTuple):
     default: Any
     positional: bool
     help: str
-
-
-class CommandHelpFormatter(DefaultHelpFormatter):
-    """A help formatter without types; it shows defaults, except those of required options and of flags."""
-
-    def _get_help_string(self, action: Any) -> str:
-        text: str = action.help or ""
-        if action.required or action.default in (None, False, [], "==SUPPRESS=="):
-            return f"{text} (required)" if action.required and action.option_strings else text
-        default = " ".join(map(str, action.default)) if isinstance(action.default, list) else str(action.default)
-        return f"{text} (default: {default})".replace("%", "%%")
 
 
 def _signature_options(owner: Any) -> Iterator[_Option]:
@@ -69,9 +60,24 @@ def signature_arguments(function: Callable[..., Any]) -> Iterator[tuple[str, dic
             given = [kind for kind in get_args(option.type) if kind is not NoneType]
             # The error for `int | None` would list both.
             settings["type"] = given[0] if NoneType in get_args(option.type) and len(given) == 1 else option.type
-        if option.type is not bool and Path in (option.type, *get_args(option.type)):
-            settings["metavar"] = "PATH"
+        settings |= _placeholder(option)
         yield option.name if option.positional else f"--{option.name.replace('_', '-')}", settings
+
+
+def _placeholder(option: _Option) -> dict[str, str]:
+    """Return the placeholder of the value in `--help`; the help names choices that are too many for one."""
+    kinds = (option.type, *get_args(option.type))
+    if option.type is bool:
+        return {}
+    if get_origin(option.type) is Literal:
+        choices = get_args(option.type)
+        if sum(map(len, choices)) <= _MAX_CHOICES:
+            return {}
+        return {"metavar": "NAME", "help": f"{option.help}: {', '.join(choices)}"}
+    for kind, name in ((Path, "PATH"), (int, "N"), (float, "X")):
+        if kind in kinds:
+            return {"metavar": name}
+    return {} if option.positional else {"metavar": option.name.removesuffix("_by").rpartition("_")[2].upper()}
 
 
 def add_signature(parser: ArgumentParser, function: Callable[..., Any]) -> None:

@@ -23,6 +23,7 @@ from radreward.cli.arguments import normalize_arguments
 from radreward.cli.config_files import validate_config_files
 from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.given_settings import flat_settings, given_settings
+from radreward.cli.help import FitHelpFormatter
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
@@ -286,7 +287,10 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
     with warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
-        parser = {"prog": "radreward fit", "description": _DESCRIPTION, "exit_on_error": False, "allow_abbrev": False}
+        parser = {
+            **{"prog": "radreward fit", "description": _DESCRIPTION, "formatter_class": FitHelpFormatter},
+            **{"exit_on_error": False, "allow_abbrev": False},
+        }
         return TrainingCLI(
             BaseModule,
             BaseDataModule,

@@ -38,7 +38,7 @@ _MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the
 
 
 class BaseModule(LightningModule, ABC):
-    """Base class of all modules. Modules derive from it, never from each other.
+    """Module to train, the base class of all modules. Modules derive from it, never from each other.
 
     (With inheritance between modules, Lightning's `load_from_checkpoint` silently returns the parent.)
 

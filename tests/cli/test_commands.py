@@ -1,6 +1,7 @@
 """Commands from end to end on small data, and their error messages."""
 
 import json
+import re
 from collections import defaultdict
 from importlib import import_module
 from importlib.metadata import version
@@ -181,23 +182,43 @@ def test_wrong_command_prints_one_line(
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("width", [60, 200])
+def test_help_lists_every_command_within_the_terminal(
+    arguments: list[str], width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     assert main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
-    for name in COMMANDS:
-        [line] = [line for line in lines if line.startswith(f"  {name} ")]
-        assert line.removeprefix(f"  {name}").strip().endswith((".", "single settings."))
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= width
+    entries = re.findall(r"^  (\S+) +(.*(?:\n {20}.*)*)", text, re.MULTILINE)
+    assert [name for name, _ in entries] == list(COMMANDS)
+    assert all(summary.endswith(".") for _, summary in entries)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_shows_options_without_none(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_command_fits_the_terminal_and_shows_no_types(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
     with pytest.raises(SystemExit) as end:
         main([name, "--help"])
     assert end.value.code == 0
     text = capsys.readouterr().out
-    assert text.startswith(f"usage: radreward {name}")
-    if name != "fit":
-        assert not any(word in text for word in ("None", "null", "<class"))
+    assert text.startswith(f"usage: radreward {name} ")
+    assert max(map(len, text.splitlines())) <= 60
+    assert not any(word in text for word in ("default: null", "<class", "type:", "Linked arguments", ":class:", "``"))
+    if name != "fit":  # texts of Lightning's settings name the value
+        assert "None" not in text
+
+
+def test_help_of_a_command_names_its_required_options_and_long_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(
+        "usage: radreward convert --input PATH [PATH ...] --from NAME --output PATH [options] Convert"
+    )
+    assert "--from NAME Layout of the input: rexval, rate-eval-sentences," in text
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

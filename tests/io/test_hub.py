@@ -5,6 +5,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,7 @@ for name in ("radgraph", "ratescore:published"):
 """
 
 
+@pytest.mark.skipif(find_spec("radgraph") is None, reason="needs radgraph: pip install radgraph")
 def test_missing_published_models_are_one_line_and_send_nothing_unless_downloads_are_allowed(tmp_path: Path) -> None:
     done, _, connections = run_without_hub(PUBLISHED, XDG_CACHE_HOME=str(tmp_path), HF_HOME=str(tmp_path))
     radgraph, ratescore = done.stdout.splitlines()

@@ -67,6 +67,7 @@ def test_wandb_logger_offline_has_scalars_image_and_table(tmp_path: Path) -> Non
     logger = WandbLogger(save_dir=tmp_path, offline=True, project="radreward")
     _log(logger)
     wandb.finish()
+    wandb.teardown()  # the process that writes the run ends
     files = {path.name for path in tmp_path.glob("wandb/offline-run-*/files/media/**/*") if path.is_file()}
     assert {Path(name).suffix for name in files} == {".png", ".json"}
     (table,) = tmp_path.glob("wandb/offline-run-*/files/media/table/val/example_*.table.json")

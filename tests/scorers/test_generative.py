@@ -308,7 +308,7 @@ def test_load_wrong_field_raises(tmp_path: Path, field: str, value: object, mess
 def test_load_wrong_weights_raise(tmp_path: Path) -> None:
     make_evaluator(GreenTemplate(), RadCliQCriteria(), LoRA(r=2)).save(tmp_path / "model")
     path = tmp_path / "model" / "model.safetensors"
-    state = load_file(path)
+    state = {key: value.clone() for key, value in load_file(path).items()}  # not the file's memory, which changes
     name = min(state)
     for wrong, message in (
         ({**state, name: state[name][:1]}, "to have shape"),

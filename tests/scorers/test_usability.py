@@ -1,6 +1,7 @@
 """Tests of the things that a scorer needs and a machine lacks."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def test_judge_needs_a_server_or_a_model(monkeypatch: pytest.MonkeyPatch) -> Non
     assert missing_needs(SCORERS["g-rad"]) == [f"`openai` (pip install 'radreward[llm]'), {model}"]
 
 
+@pytest.mark.skipif(find_spec("radgraph") is None, reason="needs radgraph: pip install radgraph")
 def test_radcliq_needs_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # read by appdirs
     monkeypatch.setattr("radreward.scorers.usability._is_cached", lambda model: model != "distilroberta-base")

@@ -274,14 +274,14 @@ def test_closed_connection_ends_its_work(small_service: Callable[..., Service], 
 
 
 def test_limits_of_requests_and_time(small_service: Callable[..., Service]) -> None:
-    service = small_service("--max-requests", "1", "--timeout", "0.5")
+    service = small_service("--max-requests", "1", "--timeout", "0.2")
     slow = {"pairs": [{"reference": "Clear.", "candidate": "slow"}]}
     with ThreadPoolExecutor(6) as clients:
         answers = {answer.status: answer for answer in clients.map(lambda _: service.score(**slow), range(6))}
     assert set(answers) == {503, 504}
     assert answers[503].headers["retry-after"] == "5"
     assert answers[503].body == {"error": "Expected at most 1 requests at a time. Try again in 5 s."}
-    assert answers[504].body == {"error": "Expected scores within 0.5 s. Send fewer pairs."}
+    assert answers[504].body == {"error": "Expected scores within 0.2 s. Send fewer pairs."}
     while service.score(pairs=[PAIR]).status != 200:  # the slow one is still being scored
         pass
     with socket.create_connection(("127.0.0.1", service.port)) as client:
