@@ -287,10 +287,10 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
     with warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
-        parser = {
-            **{"prog": "radreward fit", "description": _DESCRIPTION, "formatter_class": FitHelpFormatter},
-            **{"exit_on_error": False, "allow_abbrev": False},
-        }
+        parser: dict[str, Any] = {"prog": "radreward fit", "description": _DESCRIPTION}
+        parser |= {"exit_on_error": False, "allow_abbrev": False}
+        if {"-h", "--help"} & set(arguments):  # the help of a class and the commented settings have types, too
+            parser["formatter_class"] = FitHelpFormatter
         return TrainingCLI(
             BaseModule,
             BaseDataModule,
