@@ -23,10 +23,7 @@ def command_list(summaries: Mapping[str, str]) -> str:
         summaries: Sentence about each command, by name.
     """
     width = shutil.get_terminal_size().columns - 2  # as argparse
-    rows = [
-        _fill(text, width, initial_indent=f"  {name:<{_INDENT - 2}}", subsequent_indent=" " * _INDENT)
-        for name, text in summaries.items()
-    ]
+    rows = [_fill(text, width, f"  {name:<{_INDENT - 2}}", " " * _INDENT) for name, text in summaries.items()]
     notes = (
         "`radreward COMMAND --help` lists the options of a command.",
         "`radreward --version` prints the version.",
@@ -37,8 +34,9 @@ def command_list(summaries: Mapping[str, str]) -> str:
     return "\n".join((*head, *rows, "", *(_fill(note, width) for note in notes)))
 
 
-def _fill(text: str, width: int, **indents: str) -> str:
-    return textwrap.fill(text, width, break_on_hyphens=False, **indents)
+def _fill(text: str, width: int, first_indent: str = "", indent: str = "") -> str:
+    lines = textwrap.wrap(text, width, initial_indent=first_indent, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 class CommandHelpFormatter(DefaultHelpFormatter):
@@ -53,14 +51,14 @@ class CommandHelpFormatter(DefaultHelpFormatter):
         parts = [f"{action.option_strings[0]} {self._format_args(action, '')}" for action in required]
         parts += [self._format_args(action, action.dest) for action in actions if not action.option_strings]
         command = self._prog.replace(" ", "\N{NO-BREAK SPACE}")
-        text = _fill(" ".join([command, *parts, "[options]"]), self._width - 7, subsequent_indent=" " * 9)
+        text = _fill(" ".join([command, *parts, "[options]"]), self._width - 7, indent=" " * 9)
         return text.replace("\N{NO-BREAK SPACE}", " ").replace("%", "%%")
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return _fill(" ".join(text.split()), width).splitlines()
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return _fill(" ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent)
+        return _fill(" ".join(text.split()), width, indent, indent)
 
     def _get_help_string(self, action: Any) -> str:
         text: str = action.help or ""
