@@ -122,6 +122,8 @@ class TokenPath(NamedTuple):
     """Segments that other candidates may share, from the root."""
     own: tuple[tuple[int, ...], ...]
     """Nodes below the last shared segment, which do not see each other: the candidate, or each of its statements."""
+    unrelated: tuple[bool, ...] = ()
+    """True for each own segment whose findings the reference does not have, see `is_unrelated`; empty for none."""
 
     @property
     def segments(self) -> list[list[int]]:
@@ -159,6 +161,8 @@ class PackedBatch(NamedTuple):
 
     M' is 1 unless the template separates the statements of candidates.
     """
+    unrelated: Tensor
+    """(C, M') bool: True for own nodes whose findings the reference does not have."""
 
     @property
     def leaf_nodes(self) -> Tensor:

@@ -82,6 +82,7 @@ def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedB
         torch.tensor([len(segment) for segment in segments]),
         torch.tensor(parents),
         pad_sequence(candidate_nodes, batch_first=True, padding_value=-1),
+        pad_sequence([torch.tensor(path.unrelated or (False,) * len(path.own)) for path in paths], batch_first=True),
     )
 
 
@@ -126,8 +127,9 @@ def unpack(packed: PackedBatch) -> list[TokenPath]:
         TokenPath(
             tuple(segments[node] for node in _path_to(parents[own[0]], parents)),
             tuple(segments[node] for node in own if node >= 0),
+            tuple(flag for node, flag in zip(own, unrelated, strict=True) if node >= 0) if any(unrelated) else (),
         )
-        for own in packed.candidate_nodes.tolist()
+        for own, unrelated in zip(packed.candidate_nodes.tolist(), packed.unrelated.tolist(), strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import TooLongError
 from radreward.prompts import PromptTemplate
 from radreward.text.normalization import normalize_report
+from radreward.text.unrelated import is_unrelated
 from radreward.types import PromptSegments, TokenPath
 
 OnTooLong = Literal["error", "truncate"]
@@ -50,7 +51,12 @@ class PromptEncoder:
         if not (shared and self.template.separates_statements):  # without a reference, the candidate is the root
             return TokenPath(tuple(shared), (own,))
         statements = self.segment_tokenizer.encode_statements(normalize_report(candidate))
-        return TokenPath(tuple(shared), tuple(map(tuple, statements)))
+        unrelated = [is_unrelated(statement.text, normalize_report(reference)) for statement in statements]
+        return TokenPath(
+            tuple(shared),
+            tuple(statement.tokens for statement in statements),
+            tuple(unrelated) if any(unrelated) else (),
+        )
 
     def render(self, reference: str, candidate: str) -> PromptSegments:
         """Return the texts of a prompt, with both reports normalized as in scoring."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 from bisect import bisect_left
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -129,6 +130,13 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_file(str(path)), **roles)
 
 
+class StatementSegment(NamedTuple):
+    """An independent statement in standard wording."""
+
+    text: str
+    tokens: tuple[int, ...]
+
+
 class SegmentTokenizer:
     """Tokenizes each segment separately, so that equal segments give equal tokens in training and in use.
 
@@ -165,16 +173,19 @@ class SegmentTokenizer:
         """Return the tokens of a text, without special tokens."""
         return self._encode_cached(text)
 
-    def encode_statements(self, text: str) -> list[list[int]]:
-        """Return the tokens of each independent statement of a standardized text, and the end token by itself.
+    def encode_statements(self, text: str) -> list[StatementSegment]:
+        """Return each independent statement of a standardized text with its tokens, and the end token by itself.
 
-        The statements are in the order of `standard_wording`. Together they are the tokens of the text.
+        The statements are in the order of `standard_wording`. Together they are the text and its tokens.
         """
         wording = standard_wording(text)
-        statements: list[list[int]] = [[] for _ in wording.statement_starts]
+        tokens: list[list[int]] = [[] for _ in wording.statement_starts]
         for token, (_, end) in zip(self._encode_cached(text), self._spans(wording.text), strict=True):
-            statements[bisect_left(wording.statement_starts, end) - 1].append(token)
-        return [tokens for tokens in (*statements, self._end) if tokens]
+            tokens[bisect_left(wording.statement_starts, end) - 1].append(token)
+        spans = pairwise((*wording.statement_starts, len(wording.text)))
+        texts = [wording.text[start:end] for start, end in spans]
+        segments = (*zip(texts, tokens, strict=True), ("", self._end))
+        return [StatementSegment(text, tuple(own)) for text, own in segments if own]
 
     def length(self, text: str) -> int:
         """Return the number of tokens of a text."""

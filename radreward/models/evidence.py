@@ -20,6 +20,8 @@ _MIN_WEIGHT = 0.005
 """Finding weight from which a statement counts as right or wrong."""
 _PARTLY_RIGHT = 0.25
 """Ratio of matched to wrong weight from which a statement can explain a finding of the reference."""
+_BLOCKED = 50.0
+"""Subtracted from the alignment with an unrelated statement, whose weight is then below 1e-9."""
 MIN_SUPPORT = 0.1
 """Evidence at which half of the wrong weight of a token counts."""
 
@@ -102,6 +104,9 @@ class TokenComparison(nn.Module):
     w its matched and wrong weight. No gradient flows through this factor. It is 1 for a statement that is partly right:
     half of a finding, or all but its side.
 
+    The vocabulary knows more findings than the model has learned: the matched weight of a statement whose findings the
+    reference does not have (`PackedBatch.unrelated`) is wrong weight, and no token of the reference is aligned with it.
+
     Args:
         hidden_size: Hidden size of the backbone.
         output_size: Number of kinds of evidence (K).
@@ -145,7 +150,10 @@ class TokenComparison(nn.Module):
         reference = self._project(hidden, reference_spans(packed))
         evidence = self._compare(candidate, reference, self.candidate_evidence)
         if self.predicts_findings and packed.candidate_nodes.shape[1] > 1:
-            candidate = candidate._replace(log_prior=_log_prior(evidence.values[..., -2:].detach(), spans.node))
+            unrelated = packed.unrelated.gather(1, spans.node)
+            evidence = evidence._replace(values=_without_match(evidence.values, unrelated))
+            log_prior = _log_prior(evidence.values[..., -2:].detach(), spans.node)
+            candidate = candidate._replace(log_prior=log_prior - _BLOCKED * unrelated)
         return PairEvidence(evidence, self._compare(reference, candidate, self.reference_evidence))
 
     def _project(self, hidden: Tensor, spans: TokenSpans) -> _ProjectedSide:
@@ -194,6 +202,12 @@ class _ProjectedSide(NamedTuple):
     def collect(self, values: Tensor) -> Tensor:
         """Return the (C, S, D) values at the slots of the tokens."""
         return values.gather(1, self.slots.unsqueeze(-1).expand(-1, -1, values.shape[-1]))
+
+
+def _without_match(values: Tensor, unrelated: Tensor) -> Tensor:
+    """Return (C, S, K) evidence in which the matched weight of unrelated tokens, (C, S), is wrong weight."""
+    *errors, matched, wrong = values.unbind(-1)
+    return torch.stack([*errors, matched.where(~unrelated, 0.0), wrong + matched * unrelated], -1)
 
 
 def _log_prior(weights: Tensor, node: Tensor) -> Tensor:

@@ -53,6 +53,15 @@ _UNINFORMATIVE_WORDS = frozenset(
 )
 
 
+def findings_about(text: str) -> frozenset[str]:
+    """Return the findings that are absent if the body parts that a text names are normal.
+
+    >>> sorted(findings_about("The heart takes up much of the chest."))
+    ['cardiomegaly']
+    """
+    return frozenset(key for word in _words(text.lower()) for key in _FINDINGS_OF_SUBJECT.get(word, ()))
+
+
 def negated_findings(sentence: str) -> tuple[str, ...]:
     """Return the findings that a lowercase sentence negates by calling a body part normal.
 

@@ -16,10 +16,15 @@ paths = st.lists(st.tuples(piece, piece, piece) | st.tuples(piece, piece), min_s
 )
 segment = piece.map(tuple)
 token_paths = st.lists(
-    st.builds(
-        TokenPath,
+    st.tuples(
         st.lists(segment, max_size=2).map(tuple),
-        st.lists(segment, min_size=1, max_size=4).map(tuple),
+        st.lists(st.tuples(segment, st.booleans()), min_size=1, max_size=4),
+    ).map(
+        lambda drawn: TokenPath(
+            drawn[0],
+            tuple(own for own, _ in drawn[1]),
+            tuple(flag for _, flag in drawn[1]) if any(flag for _, flag in drawn[1]) else (),
+        )
     ),
     min_size=1,
     max_size=5,

@@ -10,6 +10,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.prompt_encoder import PromptEncoder
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.prompts import PlainPairTemplate, StatementPairTemplate
+from radreward.text.standard_wording import standard_wording
 
 STATEMENTS = (
     "Small left effusion.",
@@ -31,9 +32,10 @@ PLAIN, APART = (
 def test_statements_are_the_tokens_of_the_text_and_the_end_token(name: str, text: str) -> None:
     tokenizer = SegmentTokenizer(load_tokenizer(name), standardize=True)
     *statements, end = tokenizer.encode_statements(text)
-    assert [token for statement in statements for token in statement] == list(tokenizer.encode(text))
-    assert end == [tokenizer.tokenizer.sep_token_id]
-    assert all(statements)
+    assert [token for statement in statements for token in statement.tokens] == list(tokenizer.encode(text))
+    assert "".join(statement.text for statement in statements) == standard_wording(text).text
+    assert end == ("", (tokenizer.tokenizer.sep_token_id,))
+    assert all(statement.tokens for statement in statements)
 
 
 @given(reference=texts, candidate=texts)
@@ -52,6 +54,12 @@ def test_order_of_independent_statements_does_not_change_the_tokens(statements: 
 def test_statement_that_refers_back_stays_with_the_one_before() -> None:
     words = "Small left effusion. It is unchanged. Opacity."
     assert len(APART.token_path("Edema.", words).own) == 3  # two statements and the end
+
+
+def test_statement_without_counterpart_in_the_reference_is_unrelated() -> None:
+    assert APART.token_path("Edema.", "Pulmonary edema. Rib fracture.").unrelated == (False, True, False)
+    assert not APART.token_path("Edema.", "Pulmonary edema.").unrelated
+    assert not PLAIN.token_path("Edema.", "Rib fracture.").unrelated
 
 
 @pytest.mark.parametrize("seed", range(5))

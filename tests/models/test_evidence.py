@@ -114,6 +114,34 @@ def test_evidence_of_separate_statements_equals_a_loop(predicts_findings: bool) 
         torch.testing.assert_close(evidence.reference.values[row], omissions)
 
 
+def test_unrelated_statement_explains_and_matches_nothing() -> None:
+    comparison = _comparison(predicts_findings=True)
+    own = ((1, 2, 3), (4, 5, 6, 7), (8, 9))
+    hidden = torch.randn(15, 8)
+    without, within, flagged = (
+        comparison(states, pack_paths([path]))
+        for states, path in (
+            (torch.cat([hidden[:9], hidden[13:]]), TokenPath(((0,) * 6,), (own[0], own[2]))),
+            (hidden, TokenPath(((0,) * 6,), own)),
+            (hidden, TokenPath(((0,) * 6,), own, (False, True, False))),
+        )
+    )
+    assert (within.reference.values - without.reference.values).abs().max() > 1e-3
+    torch.testing.assert_close(flagged.reference.values, without.reference.values)
+    statement, matched, wrong = flagged.candidate.values[0, 3:7].T
+    assert not matched.any()
+    torch.testing.assert_close(statement, within.candidate.values[0, 3:7, 0])
+    torch.testing.assert_close(wrong, within.candidate.values[0, 3:7, 1:].sum(-1))
+    others = [0, 1, 2, 7, 8]
+    torch.testing.assert_close(flagged.candidate.values[:, others], within.candidate.values[:, others])
+
+
+def test_candidate_of_unrelated_statements_only_is_finite() -> None:
+    packed = pack_paths([TokenPath(((0,) * 6,), ((1, 2), (3,)), (True, True))])
+    evidence = _comparison(predicts_findings=True)(torch.randn(9, 8), packed)
+    assert all(side.values.isfinite().all() for side in evidence)
+
+
 def test_counterpart_is_the_equal_token() -> None:
     comparison = _comparison()
     hidden = 5 * torch.randn(6, 8)
