@@ -18,8 +18,9 @@ FOOTNOTE = (
     "where raters tie, so it cannot be compared with the τ-b of a score without ties. AUC: probability that a pair "
     "without the error scores higher than a pair with it; it does not depend on how frequent the error is, and 0.5 is "
     "chance. p (permutation): paired test that swaps the scores of two metrics, case by case, at most 10,000 times. "
-    "Holm: p corrected for the number of comparisons in the table."
+    "Holm: p corrected for the number of comparisons in the table. W and p (Wilcoxon): signed-rank test of the counts."
 )
+_WILCOXON = {"W": "{w_wilcoxon}", "p (Wilcoxon)": "{p_wilcoxon}"}
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
 
@@ -166,21 +167,21 @@ def _preference_tables(results: Results) -> Iterator[TextTable]:
 
 def _count_tables(results: Results) -> Iterator[TextTable]:
     columns = {"": "{scorer}", "criterion": "{criterion}", "n": "{n}", "MAE": "{mae} ± {std}", "accuracy": "{accuracy}"}
-    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    columns |= _WILCOXON
     yield from _row_table(results, "Error counts, compared with the mean rater", columns, results["count_agreement"])
     columns = {"": "{scorer}", "rater": "{rater}", "errors": "{criterion}", "n": "{n}", "MAE": "{mae} ± {std}"}
-    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    columns |= _WILCOXON
     yield from _row_table(results, "Error counts, compared with each rater", columns, results["rater_count_agreement"])
 
 
 def _rater_tables(results: Results) -> Iterator[TextTable]:
-    titles = {target["name"]: target["title"] for target in results["targets"]}
-    rows = [{**row, "target": titles[row["target"]]} for row in results["inter_rater"]]
-    columns = {"": "{rater_a}", "value": "{target}", "n": "{n}", "MAE": "{mae} ± {std}", "τ-b": "{tau_b}"}
-    columns["p (Wilcoxon)"] = "{p_wilcoxon}"
+    rows = results["inter_rater"]
+    columns = {"": "{rater_a}", "value": "{title}", "n": "{n}", "MAE": "{mae} ± {std}", "τ-b": "{tau_b}"}
+    columns |= _WILCOXON
     means = [row for row in rows if row["kind"] == AGAINST_MEAN]
     yield from _row_table(results, "Each rater, compared with the mean of the others", columns, means)
-    columns = {"": "{rater_a} – {rater_b}", "value": "{target}", "n": "{n}", "τ-b": "{tau_b}", "κ": "{kappa}"}
+    columns = {"": "{rater_a} – {rater_b}", "value": "{title}", "n": "{n}", "MAE": "{mae} ± {std}"}
+    columns |= {"τ-b": "{tau_b}", "κ": "{kappa}"}
     yield from _row_table(results, "Every two raters", columns, [row for row in rows if row["kind"] == PAIRWISE])
 
 
@@ -241,7 +242,8 @@ def _formatted_rows(results: Results, rows: Iterable[Row]) -> Iterator[dict[str,
             elif name == "confidence" and value != "all":
                 texts[name] = "{} to {}".format(*value)
             elif value is None or isinstance(value, float):
-                texts[name] = format_p_value(value) if name.startswith("p") else format_number(value)
+                digits = 1 if name == "w_wilcoxon" else 3  # W is a sum of ranks
+                texts[name] = format_p_value(value) if name.startswith("p") else format_number(value, digits)
         yield texts | {"interval": _interval(row)}
 
 

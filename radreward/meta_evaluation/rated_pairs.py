@@ -124,6 +124,7 @@ class RatedPairs:
         num_synthetic: Number of synthetic pairs.
         criteria: Criteria of the error counts, in order of appearance.
         targets: Targets over all criteria, then one target per criterion, whose name starts with "criterion:".
+        significant_targets: For each criterion, its significant errors. Only raters are compared on them.
         notes: Warnings about the pairs.
 
     >>> errors = {"mean": {"omission": 0, "addition": 1}}
@@ -144,9 +145,10 @@ class RatedPairs:
         self.system_ids = np.array(order, dtype=np.int64)[np.array(numbers.system_ids, dtype=np.int64)]
         self.criteria = numbers.tags("errors")
         self.targets = tuple(_with_warnings(target) for target in _build_targets(numbers))
-        self._significant_errors = {
-            tag: mean_over_raters(numbers.by_rater("significant_errors", tag)) for tag in self.criteria
-        }
+        self.significant_targets = tuple(
+            _target(numbers, f"significant_{tag}", f"Significant: {_title(tag)}", "significant_errors", tag)
+            for tag in self.criteria
+        )
         self.notes = (*notes, *self._warnings())
 
     def __len__(self) -> int:
@@ -160,7 +162,7 @@ class RatedPairs:
     def mean_errors(self, criterion: str, significant_only: bool = False) -> Floats:
         """Return the (n,) mean number of errors of a criterion over raters; NaN without a count."""
         if significant_only:
-            return self._significant_errors[criterion]
+            return self.significant_targets[self.criteria.index(criterion)].values
         [target] = (target for target in self.targets if target.name == CRITERION_PREFIX + criterion)
         return target.values
 
@@ -258,14 +260,23 @@ def _build_targets(numbers: _PairNumbers) -> Iterator[Target]:
         **{f"{CRITERION_PREFIX}{tag}": ("errors", tag) for tag in numbers.tags("errors")},
     }
     for name, (field_name, tag) in sources.items():
-        if raters := numbers.raters(field_name):
-            yield Target(
-                name=name,
-                title=TOTAL_TARGETS[name] if tag is None else tag[:1].upper() + tag[1:].replace("_", " "),
-                higher_is_better=name == "rating",
-                raters=raters,
-                by_rater=numbers.by_rater(field_name, tag),
-            )
+        if numbers.raters(field_name):
+            title = TOTAL_TARGETS[name] if tag is None else tag[:1].upper() + _title(tag)[1:]
+            yield _target(numbers, name, title, field_name, tag)
+
+
+def _target(numbers: _PairNumbers, name: str, title: str, field_name: str, tag: str | None) -> Target:
+    return Target(
+        name=name,
+        title=title,
+        higher_is_better=name == "rating",
+        raters=numbers.raters(field_name),
+        by_rater=numbers.by_rater(field_name, tag),
+    )
+
+
+def _title(tag: str) -> str:
+    return tag.replace("_", " ")
 
 
 def _with_warnings(target: Target) -> Target:

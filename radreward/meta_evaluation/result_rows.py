@@ -147,10 +147,10 @@ def _rounded_agreement(run: ScorerRun, target: Floats, scope: str) -> dict[str, 
 
 
 def _inter_rater_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the agreement of raters with each other, by target."""
+    """Return the agreement of raters with each other: by target, and on the significant errors of each criterion."""
     return [
-        {"target": target.name, **to_jsonable(agreement)}
-        for target in arrays.pairs.targets
+        {"target": target.name, "title": target.title, **to_jsonable(agreement)}
+        for target in (*arrays.pairs.targets, *arrays.pairs.significant_targets)
         for agreement in inter_rater_agreement(target.by_rater, target.raters)
     ]
 

@@ -21,7 +21,7 @@ from radreward.meta_evaluation.benchmark_files import write_benchmark
 from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
 from radreward.meta_evaluation.preferences import Preference
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPairs
-from radreward.meta_evaluation.statistics.inter_rater import wilcoxon_p_value
+from radreward.meta_evaluation.statistics.inter_rater import wilcoxon
 from radreward.scorers.base import Scorer
 from radreward.types import Scores
 from tests.meta_evaluation.small_scorers import (
@@ -82,13 +82,42 @@ def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: P
     for rater, rated in zip(("r0", "r1", "r2"), by_rater, strict=True):
         row = only(results["rater_count_agreement"], criterion="errors", rater=rater)
         assert row["mae"] == pytest.approx(np.abs(missing - rated).mean())
-        assert row["p_wilcoxon"] == pytest.approx(wilcoxon_p_value(missing, rated))
+        assert [row["w_wilcoxon"], row["p_wilcoxon"]] == pytest.approx(wilcoxon(missing, rated))
     titles = [table.title for table in all_tables(results)]
     assert "Error counts, compared with each rater" in titles
     [table] = [table for table in all_tables(results) if table.title.startswith("Each rater")]
     others = np.abs(by_rater[0] - by_rater[1:].mean(0))
     assert f"{others.mean():.3f} ± {others.std(ddof=1):.3f}" in table.frame.iloc[0].tolist()
-    assert len(next(table for table in all_tables(results) if table.title == "Every two raters").frame) == 9
+    assert len(next(table for table in all_tables(results) if table.title == "Every two raters").frame) == 12
+
+
+def test_benchmark_compares_raters_on_the_significant_errors_of_each_criterion(tmp_path: Path) -> None:
+    """As in Tables 1, 5 and 10 of GREEN: two criteria, and significant errors that are no share of all errors."""
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 4, (20, 3, 2)).astype(float)  # pair, rater, criterion
+    rows = []
+    for row, by_rater in zip(make_pairs().rows, counts, strict=True):
+        significant = {
+            f"r{n}": dict(zip(("omission", "addition"), values, strict=True))
+            for n, values in enumerate(by_rater.tolist())
+        }
+        errors = {rater: {tag: count + 1 for tag, count in values.items()} for rater, values in significant.items()}
+        rows.append(replace(row, errors=errors, significant_errors=significant))
+    results = run(tmp_path, RatedPairs(rows), overlap=Overlap()).to_dict()
+    tables = {table.title: table.frame for table in all_tables(results)}
+    for number, tag in enumerate(("omission", "addition")):
+        found = only(results["inter_rater"], target=f"significant_{tag}", kind="against_mean", rater_a="r0")
+        size = np.abs(counts[:, 0, number] - counts[:, 1:, number].mean(1))
+        assert (found["mae"], found["std"]) == (pytest.approx(size.mean()), pytest.approx(size.std(ddof=1)))
+        cells = tables["Each rater, compared with the mean of the others"].to_numpy().tolist()
+        w = stats.wilcoxon(counts[:, 0, number], counts[:, 1:, number].mean(1)).statistic
+        expected = ["r0", f"Significant: {tag}", "20", f"{size.mean():.3f} ± {size.std(ddof=1):.3f}", f"{w:.1f}"]
+        texts = [[*map(str, line)] for line in cells]
+        assert [[*line[:4], line[5]] for line in texts].count(expected) == 1
+    totals = counts.sum(2)
+    mae = np.abs(totals[:, 0] - totals[:, 1]).mean()
+    lines = [[*map(str, row)] for row in tables["Every two raters"].to_numpy()]
+    assert [line[3].split()[0] for line in lines if line[:2] == ["r0 – r1", "Significant errors"]] == [f"{mae:.3f}"]
 
 
 class Binary(Overlap):

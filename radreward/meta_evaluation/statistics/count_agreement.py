@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from radreward.meta_evaluation.statistics.inter_rater import wilcoxon_p_value
+from radreward.meta_evaluation.statistics.inter_rater import wilcoxon
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,8 @@ class CountAgreement:
         mae: Mean absolute error.
         std: Standard deviation of the absolute error.
         accuracy: Share of pairs with equal rounded counts.
-        p_wilcoxon: p-value of Wilcoxon's signed-rank test.
+        w_wilcoxon: Statistic W of Wilcoxon's signed-rank test.
+        p_wilcoxon: Its p-value.
         calibration: See `calibration_bins`.
     """
 
@@ -29,6 +30,7 @@ class CountAgreement:
     mae: float
     std: float
     accuracy: float
+    w_wilcoxon: float
     p_wilcoxon: float
     calibration: list[list[float]]
 
@@ -45,12 +47,14 @@ def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
     n = len(predicted)
     error = np.abs(predicted - target)
     rounded_predicted, rounded_target = np.floor(np.stack([predicted, target]) + 0.5)  # rounds halves up
+    w, p = wilcoxon(predicted, target)
     return CountAgreement(
         n=n,
         mae=float(error.mean()) if n else np.nan,
         std=float(error.std(ddof=1)) if n > 1 else np.nan,
         accuracy=float((rounded_predicted == rounded_target).mean()) if n else np.nan,
-        p_wilcoxon=wilcoxon_p_value(predicted, target),
+        w_wilcoxon=w,
+        p_wilcoxon=p,
         calibration=calibration_bins(predicted, target) if n else [],
     )
 

@@ -41,7 +41,8 @@ class RaterAgreement:
         difference: Mean signed difference, a minus b.
         mae: Mean absolute difference.
         std: Standard deviation of the absolute difference.
-        p_wilcoxon: p-value of Wilcoxon's signed-rank test.
+        w_wilcoxon: Statistic W of Wilcoxon's signed-rank test.
+        p_wilcoxon: Its p-value.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class RaterAgreement:
     difference: float
     mae: float
     std: float
+    w_wilcoxon: float
     p_wilcoxon: float
 
 
@@ -81,21 +83,23 @@ def inter_rater_agreement(by_rater: Floats, raters: Sequence[str]) -> list[Rater
     return agreements
 
 
-def wilcoxon_p_value(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test; NaN if all differences are 0.
+def wilcoxon(x: Floats, y: Floats) -> tuple[float, float]:
+    """Return W and the two-sided p-value of Wilcoxon's signed-rank test; NaN if all differences are 0.
 
+    W is the smaller of the sums of the ranks of positive and of negative differences; differences of 0 are left out.
     The test is exact for at most 50 pairs with nonzero and distinct absolute differences. Otherwise it uses scipy's
     normal approximation.
 
-    >>> wilcoxon_p_value(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
-    0.0625
+    >>> wilcoxon(np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 4, 6, 8, 10]))
+    (0.0, 0.0625)
     """
     size = np.abs(x - y)
     if not size.any():
-        return math.nan
+        return math.nan, math.nan
     exact = len(size) <= _MAX_EXACT_PAIRS and size.all() and len(np.unique(size)) == len(size)
     method: Literal["exact", "approx"] = "exact" if exact else "approx"
-    return float(stats.wilcoxon(x, y, method=method).pvalue)
+    result = stats.wilcoxon(x, y, method=method)
+    return float(result.statistic), float(result.pvalue)
 
 
 def _rater_agreement(kind: str, rater_a: str, rater_b: str | None, a: Floats, b: Floats) -> RaterAgreement:
@@ -103,6 +107,7 @@ def _rater_agreement(kind: str, rater_a: str, rater_b: str | None, a: Floats, b:
     a, b = a[defined], b[defined]
     n = len(a)
     size = np.abs(a - b)
+    w, p = wilcoxon(a, b)
     return RaterAgreement(
         kind=kind,
         rater_a=rater_a,
@@ -113,7 +118,8 @@ def _rater_agreement(kind: str, rater_a: str, rater_b: str | None, a: Floats, b:
         difference=float((a - b).mean()) if n else math.nan,
         mae=float(size.mean()) if n else math.nan,
         std=float(size.std(ddof=1)) if n > 1 else math.nan,
-        p_wilcoxon=wilcoxon_p_value(a, b),
+        w_wilcoxon=w,
+        p_wilcoxon=p,
     )
 
 

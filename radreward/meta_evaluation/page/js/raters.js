@@ -13,7 +13,7 @@ const interRater = {
   render(node) {
     const entries = results.inter_rater.filter((entry) => entry.target === state.target);
     if (!entries.length) {
-      const separated = new Set(results.inter_rater.map((entry) => `“${targetTitle(entry.target)}”`));
+      const separated = new Set(results.inter_rater.map((entry) => `“${entry.title}”`));
       const text = `The data do not separate raters for this target, but do for ${[...separated].join(", ")}.`;
       return add(node, el("p", { class: "muted" }, text));
     }
