@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 on success, 1 if rows were rejected, 2 for unusable input or an output that cannot be written, 130 after
-        Ctrl-C.
+        Ctrl-C, 141 if the reader of the output has closed the pipe.
     """
     # OpenMP reads this when torch is imported. By default its idle threads spin, which takes processor time from the
     # busy thread if other programs run.
@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, OSError) as error:
         from radreward.cli.errors import discard_unwritable_output, error_line
 
-        discard_unwritable_output()
+        if discard_unwritable_output() and isinstance(error, BrokenPipeError):
+            return 141  # as a shell reports a program that SIGPIPE has ended
         print_status(f"radreward: {error_line(error)}")
         return 2
     except KeyboardInterrupt as error:

@@ -1,5 +1,6 @@
 """Outputs of commands: one writer at a time, and a standard output that cannot be written."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,12 @@ def test_output_nobody_can_read_is_one_line(command: list[str]) -> None:
             [sys.executable, "-m", "radreward", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (run.returncode, run.stderr) == (2, "radreward: [Errno 28] No space left on device\n")
+
+
+def test_closed_pipe_ends_the_command_without_a_message() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "radreward", "list"]
+    run = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (141, "")
