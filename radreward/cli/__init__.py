@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from radreward._lazy_imports import lazy_exports
 from radreward.errors import InputError
-from radreward.io.terminal import print_status
+from radreward.io.terminal import ClosedOutputError, print_status
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun, build
@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, OSError) as error:
         from radreward.cli.errors import discard_unwritable_output, error_line
 
-        if discard_unwritable_output() and isinstance(error, BrokenPipeError):
+        discard_unwritable_output()
+        if isinstance(error, ClosedOutputError):
             return 141  # as a shell reports a program that SIGPIPE has ended
         print_status(f"radreward: {error_line(error)}")
         return 2

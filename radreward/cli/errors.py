@@ -58,18 +58,12 @@ def user_errors(constructing: bool = False) -> Iterator[None]:
         raise
 
 
-def discard_unwritable_output() -> bool:
-    """Discard buffered output that cannot be written; otherwise Python prints a second error at exit.
-
-    Returns:
-        True if the reader has closed the pipe, as `head` does after its last line.
-    """
+def discard_unwritable_output() -> None:
+    """Discard buffered output if its reader has closed the pipe; otherwise Python prints a second error at exit."""
     try:
         sys.stdout.flush()
-    except OSError as error:
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return isinstance(error, BrokenPipeError)
-    return False
 
 
 def warn_overwrite(path: Path) -> None:

@@ -27,9 +27,20 @@ def printable(text: object) -> str:
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", str(text))))
 
 
+class ClosedOutputError(BrokenPipeError):
+    """The reader of the standard output has closed the pipe, as `head` does after its last line."""
+
+
 def print_line(text: object) -> None:
-    """Print a line on standard output."""
-    print(printable(text), flush=True)
+    """Print a line on standard output.
+
+    Raises:
+        ClosedOutputError: If the reader has closed the pipe.
+    """
+    try:
+        print(printable(text), flush=True)
+    except BrokenPipeError as error:
+        raise ClosedOutputError(*error.args) from error
 
 
 def print_status(text: object) -> None:
