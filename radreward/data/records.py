@@ -122,7 +122,9 @@ def read_groups(
                 raise RowError(f"field 'reference': Expected the same text in all rows of group {group.id!r}")
             pending[key] = previous._replace(candidates=previous.candidates + group.candidates) if previous else group
         except (RowError, CriteriaError) as error:
-            raise InputError(f"{path}, row {row.number}: {error}.") from error
+            is_rating = isinstance(error, CriteriaError) and row.values.get("rating") is not None
+            hint = " `radreward benchmark` reads ratings." if is_rating else ""
+            raise InputError(f"{path}, row {row.number}: {error}.{hint}") from error
     yield from pending.values()
 
 

@@ -231,6 +231,15 @@ def test_misspelt_column_is_reported_instead_of_missing(tmp_path: Path, wrong: s
         list(read_groups(write_flat(path, [row]), RadCliQCriteria()))
 
 
+def test_rated_pair_without_errors_names_the_command_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "rated.jsonl"
+    path.write_text(
+        json.dumps({"id": "1", "reference": "A.", "candidate": "B.", "rating": {"Anne": 4}, "errors": None})
+    )
+    with pytest.raises(InputError, match=r"no value for .* of radcliq\. `radreward benchmark` reads ratings\.$"):
+        list(read_groups(path, RadCliQCriteria()))
+
+
 def test_unrelated_column_is_not_reported_as_misspelling(tmp_path: Path) -> None:
     path = write_flat(tmp_path / "pairs.csv", [flat_row(omission_note="mine")])
     assert len(list(read_groups(path, RadCliQCriteria()))) == 1
