@@ -28,7 +28,7 @@ REFUSED = ("experiments",)
 """Commands that do not run again once they have finished."""
 TIMES = re.compile(
     rb'"(search_)?seconds": ?[\d.]+'
-    rb"|[\d.]+ s, of which the optimizer itself took [\d.]+ s"
+    rb"|[\d.]+ s; [\d.]+ s of them in the optimizer"
     rb"|,[\d.]+,(?=[^,\d\r\n]*\r?\n)"  # in `trials.csv`, before the reason
 )
 """Times in results, which are not compared."""

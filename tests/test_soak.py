@@ -1,11 +1,16 @@
 from collections.abc import Iterator, Sequence
 
 import pytest
+import torch
 
 import soak.__main__ as runner
 from radreward.scorers.custom import CustomScorer
+from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
+from radreward.systems.ratescore.fit_report import FitReport, fit_report_markdown
+from radreward.systems.ratescore.fitting.fit_evaluation import CrossValidation
+from radreward.systems.ratescore.fitting.optimizers import FitResult
 from radreward.types import Scores
-from soak import Outcome, false_findings, hostile_pairs, text_forms
+from soak import Outcome, false_findings, hostile_pairs, kills, text_forms
 
 
 def test_hostile_pairs_survive_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,3 +97,23 @@ def test_main_unknown_job_lists_the_jobs(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         runner.main(["nothing"])
     assert "hostile_pairs" in capsys.readouterr().err
+
+
+def test_times_of_a_fit_of_w_and_p_are_not_compared() -> None:
+    affinity, taus, texts = (
+        AffinityMatrix(torch.ones(5, 5), torch.tensor(1.0)),
+        CrossValidation((0.1,), (0.2,)),
+        set[bytes](),
+    )
+    for seconds in (0.12, 13.0):
+        fit = FitResult(affinity=affinity, steps=(), evaluations=7, seconds=seconds, search_seconds=seconds / 2)
+        report = FitReport(
+            affinity=affinity,
+            initial=affinity,
+            type_pair_counts=torch.ones(5, 5),
+            intervals=None,
+            cross_validation=taus,
+            fit=fit,
+        )
+        texts.add(kills.TIMES.sub(b"", fit_report_markdown(report).encode()))
+    assert len(texts) == 1

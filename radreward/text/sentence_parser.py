@@ -30,6 +30,7 @@ from radreward.text.sentence_templates import (
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details
+from radreward.text.states import READ_NAMES, states_of_parts
 from radreward.text.unstated import alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
@@ -86,6 +87,7 @@ _FINDING_OF_NAME: dict[str, str] = {
     "alveolar consolidation": "consolidation",
     "focal airspace disease": "consolidation",
 }
+_FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = compile_phrases(LOCATION_WORDS)
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
@@ -141,11 +143,13 @@ def parse_sentence(text: str) -> ParsedSentence:
         return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)
     if denied := denied_normality(lower):
         return ParsedSentence((Fact(denied),), is_complete=True)
-    mentions = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
+    mentions = _find_mentions(lower)
     if not mentions:
         return ParsedSentence((), is_complete=is_uninformative(lower))
     # Names are masked: "left atrial enlargement" states no location, and "massive" no mass.
-    masked = _FINDING.sub(lambda match: "#" * len(match[0]), lower)
+    masked = lower
+    for _, start, end in mentions:
+        masked = masked[:start] + "#" * (end - start) + masked[end:]
     mentions, masked = _without_unstated(mentions, masked)
     if not mentions:
         return ParsedSentence((), is_complete=True)
@@ -163,6 +167,14 @@ def parse_sentence(text: str) -> ParsedSentence:
     facts = tuple(shared.complete(fact) for fact, _ in parsed)
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts))
+
+
+def _find_mentions(lower: str) -> list[Mention]:
+    """Return the names of findings in a lowercase sentence, and the states of body parts outside of them, in order."""
+    names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
+    states = (Mention(*state) for state in states_of_parts(lower))
+    others = [state for state in states if all(state.end <= name.start or name.end <= state.start for name in names)]
+    return sorted([*names, *others], key=lambda mention: mention.start)
 
 
 def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mention], str]:

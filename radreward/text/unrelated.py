@@ -18,6 +18,7 @@ _STEM_CHARS = 5
 """Words are equal if their first letters are, as in "granuloma" and "granulomatous"."""
 _COMMON_CATEGORIES = frozenset("ZQGFXY")
 """Sections of the lexicon whose words are about many findings: zones, forms, normal and abnormal states."""
+_BODY_PARTS = frozenset("AB")
 _COMMON_STEM = re.compile(
     "lungs?|pulmo|chest|thora|and|are|but|can|for|from|has|have|its|may|not|that|the|there|this|was|were|with"
 )
@@ -27,7 +28,7 @@ class _Reading(NamedTuple):
     """What the vocabulary reads in a report, and the words of what it does not read."""
 
     findings: frozenset[str]
-    """Findings that it states, and those of the body parts in statements that are not read."""
+    """Findings that it states, and those of body parts in statements that are not read and call nothing normal."""
     unread_stems: frozenset[str]
 
 
@@ -35,7 +36,7 @@ def is_unrelated(statement: str, report: str) -> bool:
     """Return True if a statement reports findings and a report has none of them, as far as the vocabulary reads it.
 
     The vocabulary does not read every statement. The result is False if a statement of the report in which no finding
-    is read shares a word with this statement, or names the body part of its finding.
+    is read shares a word with this statement, or names the body part of its finding, which it does not call normal.
 
     Args:
         statement: One or several sentences.
@@ -65,19 +66,23 @@ def _read_report(report: str) -> _Reading:
     for sentence in split_sentences(report):
         stated = {fact.finding for fact in sentence_facts(sentence) if fact.positive}
         findings |= stated
-        if not stated and may_report_finding(sentence):
+        if stated or not may_report_finding(sentence):
+            continue
+        if any(match.category == "G" for match in match_lexicon(sentence)):
+            stems |= _stems(sentence, _COMMON_CATEGORIES | _BODY_PARTS)
+        else:
             findings |= findings_about(sentence)
             stems |= _stems(sentence)
     return _Reading(frozenset(findings), frozenset(stems))
 
 
-def _stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that are about few findings.
+def _stems(text: str, left_out: frozenset[str] = _COMMON_CATEGORIES) -> frozenset[str]:
+    """Return the stems of the words of a text, without common ones and those of some sections of the lexicon.
 
     >>> sorted(_stems("There is a small left calcified granuloma."))
     ['granu']
     """
     lower = lowercase_same_length(text)
-    common = " ".join(lower[m.start : m.end] for m in match_lexicon(text) if m.category in _COMMON_CATEGORIES)
+    common = " ".join(lower[m.start : m.end] for m in match_lexicon(text) if m.category in left_out)
     words = {*_WORD.findall(lower)} - {*_WORD.findall(common)}
     return frozenset(stem for word in words if not _COMMON_STEM.fullmatch(stem := word[:_STEM_CHARS]))

@@ -60,7 +60,7 @@ def write_fit_report(folder: Path, report: FitReport) -> None:
     """Write `affinity.png`, `affinity.md` and `affinity.json` to a run folder."""
     with atomic_file(folder / "affinity.png") as new:
         plot_affinity(report.affinity, report.type_pair_counts).savefig(new, dpi=150)
-    write_text_file(folder / "affinity.md", _fit_report_markdown(report))
+    write_text_file(folder / "affinity.md", fit_report_markdown(report))
     write_json(folder / "affinity.json", _fit_report_dict(report))
 
 
@@ -84,7 +84,7 @@ def _fit_report_dict(report: FitReport) -> dict[str, Any]:
     }
 
 
-def _fit_report_markdown(report: FitReport) -> str:
+def fit_report_markdown(report: FitReport) -> str:
     """Return W with intervals as a table, p, cross-validation and duration of the fit."""
     rows = [
         [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]

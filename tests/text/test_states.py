@@ -1,0 +1,49 @@
+"""Findings in the form of a body part and its state."""
+
+import pytest
+
+from radreward.text.findings import FINDINGS
+from radreward.text.sentence_parser import parse_sentence, sentence_facts
+from radreward.text.states import _FINDING_OF_STATE, READ_NAMES
+
+
+@pytest.mark.parametrize(("part", "state"), sorted(_FINDING_OF_STATE))
+def test_every_state_is_read_and_denied(part: str, state: str) -> None:
+    key = _FINDING_OF_STATE[part, state]
+    verb = "are" if part.endswith(("s", "i", "hila")) and not part.endswith(("sulcus", "lus")) else "is"
+    for sentence, polarity in (
+        (f"The {part} {verb} {state}.", "present"),
+        (f"The {part} {verb} not {state}.", "absent"),
+    ):
+        assert [(fact.finding, fact.polarity) for fact in sentence_facts(sentence)] == [(key, polarity)], sentence
+
+
+@pytest.mark.parametrize("name", READ_NAMES)
+def test_every_further_name_is_read(name: str) -> None:
+    assert [fact.finding for fact in sentence_facts(f"There is a mild {name}.")] == [READ_NAMES[name]]
+
+
+def test_every_key_is_a_finding() -> None:
+    assert {*READ_NAMES.values(), *_FINDING_OF_STATE.values()} <= FINDINGS.keys()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Heart size remains mildly enlarged.", [("cardiomegaly", None, "mild", "present")]),
+        ("The left hemidiaphragm is elevated.", [("elevdia", "left", None, "present")]),
+        ("The heart is normal and the aorta is tortuous.", [("tortuous", None, None, "present")]),
+        ("The heart may be enlarged.", []),  # a modal verb is no part of the form
+        ("The heart and a nodule are enlarged.", [("nodule", None, None, "present")]),
+        (
+            "Consolidation close to both hila is more prominent.",
+            [("consolidation", "bilateral perihilar", None, "present")],
+        ),
+        ("Lung volumes have decreased.", []),  # a change of the volumes, which may still be normal
+    ],
+)
+def test_state_has_the_details_of_its_sentence(
+    sentence: str, expected: list[tuple[str, str | None, str | None, str]]
+) -> None:
+    facts = parse_sentence(sentence).facts
+    assert [(fact.finding, fact.location, fact.severity, fact.polarity) for fact in facts] == expected
