@@ -6,6 +6,7 @@ index, its folder and so its checkpoints.
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 from optuna.storages import RetryHeartbeatStaleTrialCallback, fail_stale_trials
@@ -20,6 +21,8 @@ FOLDER_ATTR = "folder"
 """User attribute of a trial: folder of its run on the worker's machine."""
 HOST_ATTR = "host"
 """User attribute of a trial: name of the worker's machine."""
+STUDY_FOLDER_ATTR = "study_folder"
+"""User attribute of a trial: folder of the study of the worker that starts it."""
 REASON_ATTR = "reason"
 """User attribute of a trial with the reason why it failed or was pruned.
 
@@ -51,24 +54,43 @@ def _first_number(trial: FrozenTrial) -> int:
     return trial.number if first is None else first
 
 
-def queue_interrupted_trials(study: Study) -> None:
+def queue_new_trial(study: Study, folder: Path) -> None:
+    """Queue a trial that names its worker from the start, which may be killed before the trial has values.
+
+    Args:
+        study: The study.
+        folder: Folder of the study of this worker.
+    """
+    study.enqueue_trial({}, user_attrs={HOST_ATTR: platform.node(), STUDY_FOLDER_ATTR: str(folder.absolute())})
+
+
+def queue_interrupted_trials(study: Study, folder: Path) -> None:
     """Queue a copy of every trial whose worker was killed or interrupted.
 
-    Call it in one worker at a time. A worker counts as dead if the database had no heartbeat for a minute, or if its
-    run folder has a lock file that no process holds. The latter is found at once, and with journal files too.
+    A worker counts as dead if the database had no heartbeat for a minute, or if its run folder has a lock file that no
+    process holds, or if it was about to start a trial in the folder of this study. The last two are found at once, and
+    with journal files too.
+
+    Args:
+        study: The study.
+        folder: Its folder, in which no other worker starts a trial during the call.
     """
     with allow_experimental():
         fail_stale_trials(study)
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        _fail_if_lock_is_left(study, trial)
+        _fail_if_worker_died(study, trial, folder)
     for trial in last_attempts(study).values():
         if trial.state == TrialState.FAIL and REASON_ATTR not in trial.user_attrs:
             retry(study, trial)
 
 
-def _fail_if_lock_is_left(study: Study, trial: FrozenTrial) -> None:
-    path = Path(trial.user_attrs.get(FOLDER_ATTR, ""), LOCK_NAME)
-    if FOLDER_ATTR not in trial.user_attrs or not path.exists():  # another machine, or the run has not started
+def _fail_if_worker_died(study: Study, trial: FrozenTrial, folder: Path) -> None:
+    attributes = trial.user_attrs
+    path = Path(attributes.get(FOLDER_ATTR, ""), LOCK_NAME)
+    if FOLDER_ATTR not in attributes or not path.exists():  # the run has not started, or it is on another machine
+        starter = attributes.get(HOST_ATTR), attributes.get(STUDY_FOLDER_ATTR)
+        if starter == (platform.node(), str(folder.absolute())):
+            study.tell(trial.number, state=TrialState.FAIL)
         return
     try:
         lock = try_lock(path)

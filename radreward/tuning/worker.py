@@ -21,6 +21,7 @@ from radreward.tuning.retries import (
     is_retry,
     last_attempts,
     queue_interrupted_trials,
+    queue_new_trial,
     trial_index,
 )
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS, ParameterValue
@@ -56,9 +57,12 @@ class StudyWorker:
         """Run an interrupted trial, or else a new one. Return False if the study is complete."""
         with ExitStack() as running, ExitStack() as starting:
             starting.enter_context(starting_lock(self.folder))
-            queue_interrupted_trials(self.study)
-            if not self._needs_trial():
-                return False
+            queue_interrupted_trials(self.study, self.folder)
+            trials = last_attempts(self.study).values()
+            if not any(trial.state == TrialState.WAITING for trial in trials):
+                if len(trials) >= self.config.trials:
+                    return False
+                queue_new_trial(self.study, self.folder)
 
             def objective(trial: Trial) -> float:
                 return self._run_trial(trial, starting, running)
@@ -70,10 +74,6 @@ class StudyWorker:
             else:
                 print_status(f"study {self.config.study}: {_progress_summary(self.study, self.config)}")
         return True
-
-    def _needs_trial(self) -> bool:
-        trials = last_attempts(self.study).values()
-        return len(trials) < self.config.trials or any(trial.state == TrialState.WAITING for trial in trials)
 
     def _run_trial(self, trial: Trial, starting: ExitStack, running: ExitStack) -> float:
         """Run a trial in its folder and return its value.

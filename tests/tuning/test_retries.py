@@ -16,6 +16,7 @@ from radreward.tuning.retries import (
     is_retry,
     last_attempts,
     queue_interrupted_trials,
+    queue_new_trial,
     trial_index,
 )
 from radreward.tuning.storage import open_storage
@@ -40,10 +41,10 @@ def states(study: Study) -> list[str]:
 def test_running_trial_of_a_killed_worker_is_queued_with_its_values(study: Study, tmp_path: Path) -> None:
     add(study, TrialState.RUNNING, **{FOLDER_ATTR: str(tmp_path)})
     (tmp_path / LOCK_NAME).touch()  # as a killed worker leaves it
-    queue_interrupted_trials(study)
+    queue_interrupted_trials(study, tmp_path)
     assert states(study) == ["FAIL", "WAITING"]
     assert study.trials[1].intermediate_values == {10: 0.5}
-    queue_interrupted_trials(study)
+    queue_interrupted_trials(study, tmp_path)
     assert states(study) == ["FAIL", "WAITING"]
 
 
@@ -52,15 +53,34 @@ def test_running_trial_of_a_live_or_unknown_worker_is_left_alone(study: Study, t
     add(study, TrialState.RUNNING, **{FOLDER_ATTR: str(tmp_path / "of another machine")})
     add(study, TrialState.RUNNING)
     with claimed_folder(tmp_path):
-        queue_interrupted_trials(study)
+        queue_interrupted_trials(study, tmp_path)
     assert states(study) == ["RUNNING"] * 3
 
 
-def test_only_a_failed_trial_without_a_reason_is_queued(study: Study) -> None:
+@pytest.mark.filterwarnings("ignore:Heartbeat of storage")  # of `ask`
+def test_trial_whose_worker_died_before_it_had_values_is_queued(study: Study, tmp_path: Path) -> None:
+    queue_new_trial(study, tmp_path)
+    queue_new_trial(study, tmp_path / "of another worker")
+    for _ in range(2):
+        study.ask()  # the worker is killed here
+    queue_interrupted_trials(study, tmp_path)
+    assert states(study) == ["FAIL", "RUNNING", "WAITING"]
+    assert [trial_index(study, trial) for trial in study.trials] == [0, 1, 0]
+
+
+@pytest.mark.filterwarnings("ignore:Heartbeat of storage")  # of `ask`
+def test_trial_whose_worker_died_before_its_run_is_queued(study: Study, tmp_path: Path) -> None:
+    queue_new_trial(study, tmp_path)
+    study.ask().set_user_attr(FOLDER_ATTR, str(tmp_path / "trials" / "0"))
+    queue_interrupted_trials(study, tmp_path)
+    assert states(study) == ["FAIL", "WAITING"]
+
+
+def test_only_a_failed_trial_without_a_reason_is_queued(study: Study, tmp_path: Path) -> None:
     add(study, TrialState.FAIL, **{REASON_ATTR: "a bad number"})
     add(study, TrialState.COMPLETE)
     add(study, TrialState.FAIL)
-    queue_interrupted_trials(study)
+    queue_interrupted_trials(study, tmp_path)
     assert states(study) == ["FAIL", "COMPLETE", "FAIL", "WAITING"]
 
 
@@ -70,12 +90,12 @@ def test_trial_with_a_stale_heartbeat_is_queued(tmp_path: Path) -> None:
 
     def objective(trial: optuna.Trial) -> float:  # `optimize` sends heartbeats
         other = optuna.load_study(storage=open_storage(None, tmp_path), study_name="toy")
-        queue_interrupted_trials(other)
+        queue_interrupted_trials(other, tmp_path)
         running.extend(states(other))
         with sqlite3.connect(tmp_path / "study.db") as database:
             database.execute("UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 hour')")
         database.close()
-        queue_interrupted_trials(other)
+        queue_interrupted_trials(other, tmp_path)
         raise TrialLost
 
     with pytest.raises(TrialLost):
@@ -84,11 +104,11 @@ def test_trial_with_a_stale_heartbeat_is_queued(tmp_path: Path) -> None:
     assert states(study) == ["FAIL", "WAITING"]
 
 
-def test_attempts_of_a_trial_share_its_index(study: Study) -> None:
+def test_attempts_of_a_trial_share_its_index(study: Study, tmp_path: Path) -> None:
     add(study, TrialState.COMPLETE)
     add(study, TrialState.FAIL)
     add(study, TrialState.COMPLETE)
-    queue_interrupted_trials(study)
+    queue_interrupted_trials(study, tmp_path)
     add(study, TrialState.COMPLETE)
     assert [trial_index(study, trial) for trial in study.trials] == [0, 1, 2, 1, 3]
     assert [is_retry(trial) for trial in study.trials] == [False, False, False, True, False]
