@@ -189,7 +189,7 @@ class RewardModelScorer(Scorer):
                     if evidence is not None:
                         pairs[row], outputs[row] = self._read_statements(references[row], candidates[row], evidence)
             status += window_status
-        rewards = outputs[:, :-2].round(decimals=REWARD_DECIMALS)
+        rewards = outputs[:, :-2].round(decimals=REWARD_DECIMALS) + 0.0  # no -0.0, which files would show
         return RewardPredictions(rewards, outputs[:, -2:], pairs, status)
 
     def _read_statements(
