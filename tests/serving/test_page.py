@@ -8,7 +8,7 @@ from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.meta_evaluation.page.browser import choose, part, texts
+from tests.meta_evaluation.page.browser import choose, part, texts, wait_until_ready
 from tests.serving.conftest import Service
 
 MARKUP = '<img src=x onerror="document.title=1"></textarea><script>document.title=1</script> \U0001fac1'
@@ -18,7 +18,7 @@ MARKUP = '<img src=x onerror="document.title=1"></textarea><script>document.titl
 def opened(browser: Chrome, service: Service) -> Iterator[Chrome]:
     """Return the page without reports; console messages are errors."""
     browser.get(f"http://127.0.0.1:{service.port}/")
-    assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+    wait_until_ready(browser)
     part(browser, "input[value=Failing]").click()
     yield browser
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
@@ -117,6 +117,17 @@ def test_page_loads_a_dropped_file_and_fits_a_phone(opened: Chrome, tmp_path: Pa
     opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_table_of_findings_fits_a_phone(opened: Chrome) -> None:
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    compare(opened, "No pneumothorax. Small left effusion.", "Right pneumothorax. Mild cardiomegaly.")
+    choose(opened, "Marked by", "ER²Score")
+    table = part(opened, ".findings")
+    width = opened.execute_script("return [arguments[0].scrollWidth, arguments[0].parentElement.clientWidth]", table)
+    opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width[0] <= width[1], width
+
+
 def test_page_stores_nothing(opened: Chrome) -> None:
     compare(opened, "Rib fracture.", "Clear lungs.")
     assert opened.execute_script("return [document.cookie, localStorage.length, sessionStorage.length]") == ["", 0, 0]
@@ -124,7 +135,7 @@ def test_page_stores_nothing(opened: Chrome) -> None:
 
 def test_api_page_lists_requests_fields_and_answers(browser: Chrome, service: Service) -> None:
     browser.get(f"http://127.0.0.1:{service.port}/docs")
-    assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+    wait_until_ready(browser)
     document = service.request("GET", "/openapi.json").body
     assert texts(browser, ".operation h2") == ["GET /health", "GET /models", "POST /score"]
     assert len(texts(browser, ".operation:nth-of-type(3) tbody tr")) == len(

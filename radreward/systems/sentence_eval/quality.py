@@ -34,7 +34,7 @@ def sentence_quality(
     0.6
     >>> contradicted = SentenceJudgement((SentenceScore(-1.0, (0,)),), (SentenceScore(-1.0, (0,)),), None, "", {}, "ok")
     >>> sentence_quality(contradicted, ["The mediastinum is widened."], ["The mediastinum is normal."])
-    0.5
+    0.2
     """
     weighted = [
         list(_weighted_agreements(judgement.reference_scores, reference, candidate, context)),

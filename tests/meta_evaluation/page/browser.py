@@ -7,6 +7,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
 Benchmark = tuple[dict[str, Any], list[dict[str, Any]]]
 Open = Callable[..., Chrome]
@@ -44,3 +45,9 @@ def ranked(benchmark: Benchmark, target: str, scope: str, statistic: str) -> tup
     }
     order = sorted(value, key=lambda title: -value[title] if value[title] is not None else 9)
     return order, ["–" if value[name] is None else f"{value[name]:.2f}".replace("-", "−") for name in order]
+
+
+def wait_until_ready(browser: Chrome) -> None:
+    """Wait until the scripts of a page have run; on a busy machine, that is later than its load event."""
+    script = "return document.documentElement.dataset.ready"
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(script) == "true")

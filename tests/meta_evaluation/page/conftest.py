@@ -8,7 +8,7 @@ from selenium.webdriver import Chrome
 
 from benchmarks._page_data import fake_results
 from radreward.meta_evaluation.page.write_page import write_page
-from tests.meta_evaluation.page.browser import Benchmark, Open
+from tests.meta_evaluation.page.browser import Benchmark, Open, wait_until_ready
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ def opened(browser: Chrome, page: Path) -> Iterator[Open]:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         browser.get(path.as_uri())
-        assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+        wait_until_ready(browser)
         return browser
 
     yield show

@@ -12,6 +12,7 @@ from radreward.cli import main
 from radreward.criteria import RadCliQCriteria
 from radreward.meta_evaluation.converters.rating_key import write_key
 from radreward.serving.rating.cases import read_cases
+from tests.meta_evaluation.page.browser import wait_until_ready
 from tests.serving.rating.exported_files import GivenRating, write_export
 
 MARKUP = '</script><img src=x onerror="document.title=1">'
@@ -65,7 +66,7 @@ def opened(browser: Chrome, cases_file: Path, tmp_path: Path) -> Iterator[Show]:
 
     def show() -> Chrome:
         browser.get(page.as_uri())
-        assert browser.execute_script("return document.documentElement.dataset.ready") == "true"
+        wait_until_ready(browser)
         return browser
 
     show().execute_script("localStorage.clear(); sessionStorage.clear()")
