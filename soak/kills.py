@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from radreward.cli import main
+from radreward.io.outputs import LOCK_NAME
 from soak import Outcome
 from soak._commands import Command, prepare_commands
 
@@ -32,8 +33,11 @@ TIMES = re.compile(
     rb"|,[\d.]+,(?=[^,\d\r\n]*\r?\n)"  # in `trials.csv`, before the reason
 )
 """Times in results, which are not compared."""
-LEFT_OUT = ("logs/", "checkpoints/", "study.db", ".sqlite", "plots")
-"""Files with times or in the order of writing; models, metrics and tables are compared."""
+LEFT_OUT = ("logs/", "checkpoints/", "study.db", ".sqlite", "plots", LOCK_NAME)
+"""Files with times or in the order of writing, and locks of trials that were killed after they had finished.
+
+Models, metrics and tables are compared.
+"""
 PRELOADED = (
     "radreward.cli.training",
     "radreward.tuning",
