@@ -25,7 +25,7 @@ _COMMON_STEM = re.compile(
 
 
 class _Reading(NamedTuple):
-    """What the vocabulary reads in a report, and the words of what it does not read."""
+    """Findings that the vocabulary reads in a text, and the words of the statements that it does not read."""
 
     findings: frozenset[str]
     """Findings that it states, and those of body parts in statements that are not read and call nothing normal."""
