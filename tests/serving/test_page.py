@@ -124,8 +124,14 @@ def test_table_of_findings_fits_a_phone(opened: Chrome) -> None:
     choose(opened, "Marked by", "ER²Score")
     table = part(opened, ".findings")
     width = opened.execute_script("return [arguments[0].scrollWidth, arguments[0].parentElement.clientWidth]", table)
+    lines = opened.execute_script(
+        "const range = document.createRange();"
+        "return [...document.querySelectorAll('.findings th')].map((cell) => {"
+        "  range.selectNodeContents(cell); return range.getClientRects().length; })"
+    )
     opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert width[0] <= width[1], width
+    assert set(lines) == {1}  # no title of a column or kind of finding is broken within its word
 
 
 def test_page_stores_nothing(opened: Chrome) -> None:
