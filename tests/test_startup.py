@@ -11,6 +11,7 @@ import pytest
 MODEL = {"torch", "transformers"}
 TRAINING = {"bitsandbytes", "lightning", "optuna", "peft", "sklearn", "tensorboard"}
 TABLES = {"datasets", "matplotlib", "pandas"}
+ROOT = Path(__file__).parents[1]
 CODE = """
 import json, sys
 from radreward.cli import main
@@ -84,11 +85,29 @@ def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path
     assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
 
 
+# Prints the policy when torch is about to be imported, which is when OpenMP reads it, and ends there.
+STOP_AT_TORCH = """
+import os, runpy, sys
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("OMP_WAIT_POLICY"), flush=True)
+            os._exit(0)
+sys.meta_path.insert(0, Finder)
+sys.path.insert(0, "")
+"""
+DEMO = "runpy.run_path('experiments/demo.py', run_name='__main__')"
+SCORE = "from radreward.cli import main; main(['score', '--scorers=er2score', '--input=a.csv', '--output=b.csv'])"
+
+
 @pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_idle_threads_wait_passively_unless_set(given: str | None, policy: str) -> None:
-    code = "import os, sys; from radreward.cli import main; main(['--version'])\n"
-    code += "print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+@pytest.mark.parametrize("program", [SCORE, DEMO])
+def test_idle_threads_wait_passively_unless_set(program: str, given: str | None, policy: str, pairs: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     environment |= {"OMP_WAIT_POLICY": given} if given else {}
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
-    assert done.stdout.splitlines()[-1] == f"{policy} False"
+    code = STOP_AT_TORCH + program.replace("a.csv", str(pairs))
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment, cwd=ROOT
+    )
+    assert done.stdout.splitlines() == [policy]

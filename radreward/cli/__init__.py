@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainingRun", "build", "main"]
 
+# OpenMP reads this when torch is imported. By default its idle threads spin, which takes processor time from the busy
+# thread if other programs run. A script that calls `main` may import torch before the call, hence here.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 __getattr__ = lazy_exports(__name__)
 
 
@@ -29,9 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success, 1 if rows were rejected, 2 for unusable input or an output that cannot be written, 130 after
         Ctrl-C, 141 if the reader of the output has closed the pipe.
     """
-    # OpenMP reads this when torch is imported. By default its idle threads spin, which takes processor time from the
-    # busy thread if other programs run.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from radreward.cli.parser import run_command
 
     try:
