@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.quick_disk import never_wait_for_the_disk
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # Windows has no fork server
     from selenium.webdriver import Chrome
 
 # Tests never assert a time: the machine may be busy, and a first call includes imports.
-settings.register_profile("radreward", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile(
+    "radreward", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("radreward")
 # Tests run in parallel; and with more threads, sums are rounded differently. PyTorch, NumPy and child processes read
 # this once, so none of them is imported above.
