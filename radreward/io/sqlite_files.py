@@ -1,4 +1,4 @@
-"""The one function that opens SQLite files."""
+"""The functions that open SQLite files."""
 
 from __future__ import annotations
 
@@ -33,6 +33,22 @@ def open_database(path: Path, **settings: Any) -> sqlite3.Connection:
     >>> connection.close()
     """
     check_database(path)
+    return connect_again(path, **settings)
+
+
+def connect_again(path: Path, **settings: Any) -> sqlite3.Connection:
+    """Open an SQLite file that this process has checked, see `open_database`, and may have open.
+
+    The check reads the file. When a process closes a file, POSIX drops the locks of all its connections to this file,
+    so that another process can write into their transactions.
+
+    Args:
+        path: The file.
+        settings: See `sqlite3.connect`.
+
+    Raises:
+        sqlite3.Error: If the file cannot be opened.
+    """
     connection: sqlite3.Connection = sqlite3.connect(path, timeout=_TIMEOUT, **settings)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection

@@ -18,8 +18,8 @@ from sqlalchemy.pool import NullPool
 
 from radreward.errors import InputError
 from radreward.extras import install_command
-from radreward.io.in_place import check_file, foreign_file
-from radreward.io.sqlite_files import open_database
+from radreward.io.in_place import check_database, check_file, foreign_file
+from radreward.io.sqlite_files import connect_again
 from radreward.tuning.optuna_warnings import allow_experimental
 from radreward.tuning.retries import retry
 
@@ -99,7 +99,9 @@ def _open_database(url: str) -> RDBStorage:
     elif location.query:
         raise InputError(f"storage {url}: Expected the URL of an SQLite file without options. Remove those after `?`.")
     else:
-        creator = partial(open_database, Path(str(location.database)), check_same_thread=False)
+        path = Path(str(location.database))
+        check_database(path)  # not for every connection: the thread of the heartbeat may hold a lock
+        creator = partial(connect_again, path, check_same_thread=False)
         # Open and close a file each time: Optuna never closes a pooled connection.
         options |= {"poolclass": NullPool, "creator": creator}
     with allow_experimental():
