@@ -57,7 +57,7 @@ class ShippedCase(NamedTuple):
     scorer: str
     precision: Precision = "fp32"
     short: int = 512
-    long: int = 20_000
+    long: int = 4096
 
 
 SHIPPED = (ShippedCase("er2score"), ShippedCase("er2score", "bf16"), ShippedCase("ratescore"))

@@ -1,5 +1,6 @@
 """Every function that reads text takes at most 2.2 times the work for twice the text, whatever the text."""
 
+import re
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -9,6 +10,14 @@ import pytest
 
 from benchmarks.text_growth import growth_texts, text_readers
 from radreward.scorers import load
+from radreward.systems.er2score.patient_findings import _significance
+from radreward.systems.er2score.statements import _findings
+from radreward.text.entities import rule_entities
+from radreward.text.sentence_parser import parse_sentence
+from radreward.text.sentence_splitter import CACHED_SENTENCES
+from radreward.text.standard_wording import may_report_finding
+from radreward.text.unrelated import _read_statement
+from tests.source_files import FILES
 
 READERS = text_readers()
 REPETITIONS = (12, 48)
@@ -50,6 +59,21 @@ def test_scorer_refuses_a_megabyte(name: str) -> None:
     assert scores.status == tuple(
         f"over the limit: Expected at most 20000 characters as {side}" for side in ("candidate", "reference")
     )
+
+
+@pytest.mark.parametrize(
+    "read", [_findings, _read_statement, _significance, may_report_finding, parse_sentence, rule_entities]
+)
+def test_cache_of_sentences_keeps_a_few_chunks(read: Any) -> None:
+    assert read.cache_info().maxsize == CACHED_SENTENCES <= 4096
+
+
+def test_no_cache_keeps_more_than_twenty_thousand_texts() -> None:
+    sizes = [
+        int(size) for path in FILES for size in re.findall(r"@lru_cache\(([\d_]+)\)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(sizes) > 5
+    assert max(sizes) <= 20_000
 
 
 def test_work_of_a_quadratic_function_is_noticed() -> None:

@@ -85,14 +85,15 @@ def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path
     assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
 
 
-# Prints the policy when torch is about to be imported, which is when OpenMP reads it, and ends there.
+# Prints both variables when torch is about to be imported, which is when OpenMP reads its own, and ends there.
 STOP_AT_TORCH = """
 import os, runpy, sys
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "torch":
-            print(os.environ.get("OMP_WAIT_POLICY"), flush=True)
+            names = "OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+            print(*(os.environ.get(name) for name in names), flush=True)
             os._exit(0)
 sys.meta_path.insert(0, Finder)
 sys.path.insert(0, "")
@@ -101,13 +102,22 @@ DEMO = "runpy.run_path('experiments/demo.py', run_name='__main__')"
 SCORE = "from radreward.cli import main; main(['score', '--scorers=er2score', '--input=a.csv', '--output=b.csv'])"
 
 
-@pytest.mark.parametrize(("given", "policy"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "PASSIVE 64"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE 64"),
+        ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "9"}, "PASSIVE 9"),
+    ],
+)
 @pytest.mark.parametrize("program", [SCORE, DEMO])
-def test_idle_threads_wait_passively_unless_set(program: str, given: str | None, policy: str, pairs: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    environment |= {"OMP_WAIT_POLICY": given} if given else {}
+def test_variables_of_torch_are_set_unless_given(
+    program: str, given: dict[str, str], expected: str, pairs: Path
+) -> None:
+    names = "OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    environment = {name: value for name, value in os.environ.items() if name not in names} | given
     code = STOP_AT_TORCH + program.replace("a.csv", str(pairs))
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment, cwd=ROOT
     )
-    assert done.stdout.splitlines() == [policy]
+    assert done.stdout.splitlines() == [expected]

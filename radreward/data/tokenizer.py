@@ -33,7 +33,7 @@ _EMBEDDED_SHA256 = {
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
 }
 """Files of sentence-transformers/all-MiniLM-L6-v2 as published; the author of the package with copies is unknown."""
-_CACHE_SIZE = 4096
+_CACHE_SIZE = 1024
 
 
 def resolve_backbone(name: str) -> str:

@@ -19,7 +19,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
 from radreward.text.negation import is_inside, negated_spans
 from radreward.text.patient_context import PatientContext
-from radreward.text.sentence_splitter import split_sentences
+from radreward.text.sentence_splitter import CACHED_SENTENCES, split_sentences
 from radreward.text.significance import patient_weight
 from radreward.text.unstated import unstated_names
 from radreward.types import Scores
@@ -175,7 +175,7 @@ def _label_weights(names: Iterable[str], context: PatientContext) -> dict[str, f
     return {name: patient_weight(fact, context) if fact else 0.0 for name, fact in typical.items()}
 
 
-@lru_cache(50_000)
+@lru_cache(CACHED_SENTENCES)
 def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
     scopes = negated_spans(sentence)
     clauses = [0, *(match.end() for match in _CLAUSE.finditer(sentence))]

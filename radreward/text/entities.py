@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from radreward.text.lexicon import LexicalPhrase, find_phrases, lowercase_same_length
 from radreward.text.negation import is_inside, negated_spans
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.types import Entity
 
 FINDING_TYPES = frozenset({"Abnormality", "Disease"})
@@ -16,7 +17,7 @@ _MAX_ADVERB = 64
 """Number of characters before a name that are searched for "not" and an adverb."""
 
 
-@lru_cache(50_000)
+@lru_cache(CACHED_SENTENCES)
 def rule_entities(sentence: str) -> tuple[Entity, ...]:
     """Return the entities of a sentence, from left to right.
 

@@ -106,7 +106,7 @@ def states_same_finding(first: Fact, second: Fact) -> bool:
     )
 
 
-@lru_cache(100_000)
+@lru_cache(20_000)
 def known_agreement(first: tuple[Fact, ...], second: tuple[Fact, ...]) -> float | None:
     """Return 1 if two texts state the same finding, 0 if they state unrelated ones, None if undecided.
 

@@ -20,6 +20,7 @@ from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readi
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
     CHANGE_TEMPLATES,
@@ -124,7 +125,7 @@ def sentence_facts(text: str) -> tuple[Fact, ...]:
     return parse_sentence(text).facts
 
 
-@lru_cache(20_000)
+@lru_cache(CACHED_SENTENCES)
 def parse_sentence(text: str) -> ParsedSentence:
     """Return the facts of one sentence, and the offsets of their words.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+CACHED_SENTENCES = 4096
+"""Sentences whose readings each cache keeps, those of some 250 pairs of reports: memory is flat in long runs."""
 LINE_START = re.compile(r"[-*\u2022]\s|\d{1,2}\s?[.)]\s|[A-Z][A-Z /]{2,40}:")
 """Start of a line that begins a sentence: an item of a list, or a heading."""
 _CANDIDATE_END = re.compile(

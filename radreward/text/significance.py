@@ -15,6 +15,7 @@ from radreward.text.lexicon import head_word
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.section_files import read_sections
 from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 
 _SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
 """Weight of a finding by its level."""
@@ -114,7 +115,7 @@ def repeats_device(fact: Fact, earlier: Iterable[Fact]) -> bool:
     return FINDINGS[fact.finding].is_device and any(states_same_finding(fact, other) for other in earlier)
 
 
-@lru_cache(50_000)
+@lru_cache(CACHED_SENTENCES)
 def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
     """Return the weight of the most significant finding in a phrase; unknown findings count as not actionable.
 

@@ -13,7 +13,7 @@ from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
 from radreward.text.normalization import wording_key
 from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
-from radreward.text.sentence_splitter import sentence_spans
+from radreward.text.sentence_splitter import CACHED_SENTENCES, sentence_spans
 from radreward.text.severity import first_severity
 
 ABBREVIATIONS = {
@@ -154,7 +154,7 @@ def _replacement(match: re.Match[str]) -> str:
     return re.sub(_NUMBER, lambda number: f"{round(factor * float(number[0]), 2):g}", match["sizes"]) + " mm"
 
 
-@lru_cache(20_000)
+@lru_cache(CACHED_SENTENCES)
 def may_report_finding(statement: str) -> bool:
     """Return False for a statement that only denies findings, or calls body parts normal or unchanged.
 

@@ -10,7 +10,7 @@ from radreward.text.findings import can_mean_same
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
 from radreward.text.normal_statements import findings_about
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_splitter import split_sentences
+from radreward.text.sentence_splitter import CACHED_SENTENCES, split_sentences
 from radreward.text.standard_wording import may_report_finding
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -54,13 +54,13 @@ def is_unrelated(statement: str, report: str) -> bool:
     )
 
 
-@lru_cache(20_000)
+@lru_cache(CACHED_SENTENCES)
 def _read_statement(statement: str) -> _Reading:
     facts = [fact for sentence in split_sentences(statement) for fact in sentence_facts(sentence) if fact.positive]
     return _Reading(frozenset(fact.finding for fact in facts), _stems(statement))
 
 
-@lru_cache(1024)  # all candidates of a group have the same reference
+@lru_cache(256)  # all candidates of a group have the same reference
 def _read_report(report: str) -> _Reading:
     findings, stems = set[str](), set[str]()
     for sentence in split_sentences(report):

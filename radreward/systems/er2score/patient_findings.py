@@ -12,6 +12,7 @@ from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.systems.er2score.statements import sum_by_statement
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.significance import patient_weight
 
 
@@ -46,7 +47,7 @@ def findings_for_patient(pair: PairStatements, context: PatientContext, num_crit
     return total
 
 
-@lru_cache(50_000)
+@lru_cache(CACHED_SENTENCES)
 def _significance(statement: str, context: PatientContext) -> tuple[float, float]:
     """Return the total significance of the findings that a statement reports, without context and for a patient."""
     facts = [fact for fact in sentence_facts(statement) if fact.positive]

@@ -14,6 +14,7 @@ from radreward.models.evidence import TokenEvidence
 from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.types import Side
 
 MIN_ERRORS = 0.05
@@ -111,7 +112,7 @@ def _same_finding(statement: str, others: Sequence[str]) -> str | None:
     return next(iter((*denying, *reporting)), None)
 
 
-@lru_cache(20_000)
+@lru_cache(CACHED_SENTENCES)
 def _findings(statement: str, positive: bool) -> frozenset[str]:
     """Return the findings that a statement reports or denies."""
     return frozenset(fact.finding for fact in sentence_facts(statement) if fact.positive == positive)

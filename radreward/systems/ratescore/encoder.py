@@ -82,7 +82,7 @@ class EntityEncoder:
         name: str = EMBEDDED_BACKBONE,
         pooling: Pooling = "mean",
         max_length: int = 30,
-        cache_size: int = 20_000,
+        cache_size: int = 8192,
         cache_path: str | Path | None = None,
         max_cached: int = 1_000_000,
         max_batch_tokens: int = 4096,

@@ -15,6 +15,7 @@ from radreward.systems.sentence_eval.judgement import (
 )
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.types import Side
 
 FeatureSet = Literal["fractions", "findings"]
@@ -81,7 +82,7 @@ def _count_scores(
     return tuple(sum(column) / _SENTENCE_COUNT_UNIT for column in zip(*selected, strict=True))
 
 
-@lru_cache(100_000)
+@lru_cache(CACHED_SENTENCES)
 def _stated_findings(text: str) -> tuple[bool, bool]:
     """Return two flags: if the sentence states a finding, and if it states a clinically significant finding."""
     findings = [FINDINGS[fact.finding] for fact in sentence_facts(text) if fact.positive]

@@ -21,7 +21,7 @@ class CachingTagger(Tagger):
         ValueError: If `max_cached` is less than 1.
     """
 
-    def __init__(self, tagger: Tagger, max_cached: int = 50_000) -> None:
+    def __init__(self, tagger: Tagger, max_cached: int = 8192) -> None:
         self.tagger = tagger
         self._cache = BatchLRUCache[tuple[Entity, ...]](max_cached)
 
