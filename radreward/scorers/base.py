@@ -29,9 +29,10 @@ STATUS_OK = "ok"
 STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
+STATUS_NOTHING_READ = "no statement of a report is read: the score does not cover it"
 STATUS_NO_REPORT = "no finding and no normal statement recognised"
 """Start of the status of a pair in which one text is not a report. The name of the text follows."""
-SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES})
+SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES, STATUS_NOTHING_READ})
 """Statuses of rows with a score."""
 _MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
 """Lowercase texts of missing values, in tables or from `str` of a missing value of NumPy or pandas."""

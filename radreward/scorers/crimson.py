@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ import torch
 
 from radreward.criteria import CrimsonCriteria, crimson_score
 from radreward.io.artifacts import fingerprint
-from radreward.scorers.base import STATUS_OK
+from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text import fact_matching
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
@@ -21,7 +21,8 @@ from radreward.text.findings import FINDINGS, URGENCIES, Urgency
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.report_parser import parse_report
 from radreward.text.significance import patient_level, patient_weight
-from radreward.types import Scores
+from radreward.text.unread import read_statements
+from radreward.types import Scores, Side
 
 Result = Literal["matched", "missed", "false"]
 _WRONG_DETAIL = "wrong_detail"
@@ -41,6 +42,14 @@ class JudgedFinding(NamedTuple):
     """Details in which a matched finding differs, and their weights: 0 if a detail does not change care."""
 
 
+class UnreadStatement(NamedTuple):
+    """Evidence of what a score does not cover: a statement in which the rules read no finding."""
+
+    side: Side
+    """Report that contains the statement."""
+    text: str
+
+
 class Crimson(StatelessScorer):
     """CRIMSON's score (arXiv 2603.06183) of findings that are read by rules, in (-1, 1], without a language model.
 
@@ -51,8 +60,9 @@ class Crimson(StatelessScorer):
     severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
     formula. Benign findings count neither as matches nor as errors, so that identical reports always score 1.
 
-    The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first.
-    A finding whose words the rules do not know is not compared: it is neither missed nor false.
+    The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first,
+    and of `UnreadStatement` after them: a finding whose words the rules do not know is neither missed nor false. If
+    they read no statement of a report at all, the status says so.
 
     >>> scorer = Crimson()
     >>> scorer.score(["Small left effusion. Pneumonia."], ["Pneumonia."]).total.item()
@@ -84,8 +94,14 @@ class Crimson(StatelessScorer):
             total=torch.tensor([score_findings(row) for row in rows]),
             sub_scores=self.criteria.target_rewards(counts) + 0.0,  # -0 becomes 0
             error_counts=counts,
-            status=(STATUS_OK,) * len(rows),
-            evidence=tuple(rows),
+            status=tuple(
+                STATUS_OK if _reads(reference) and _reads(candidate) else STATUS_NOTHING_READ
+                for reference, candidate in zip(references, candidates, strict=True)
+            ),
+            evidence=tuple(
+                (*row, *_unread(reference, candidate))
+                for row, reference, candidate in zip(rows, references, candidates, strict=True)
+            ),
         )
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
@@ -160,6 +176,17 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
         weight,
         {entry.detail: DETAIL_WEIGHT * entry.changes_care * bool(weight) for entry in differences},
     )
+
+
+def _reads(report: str) -> bool:
+    """Return False if no statement of a report is read, and it has statements."""
+    num_read, unread = read_statements(report)
+    return num_read > 0 or not unread
+
+
+def _unread(reference: str, candidate: str) -> Iterator[UnreadStatement]:
+    for side, report in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
+        yield from (UnreadStatement(side, text) for text in read_statements(report).unread)
 
 
 def _describe(fact: Fact) -> str:

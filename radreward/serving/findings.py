@@ -1,4 +1,4 @@
-"""Findings that match, differ, are missed or are invented, read from the evidence of a scorer."""
+"""Findings that match, differ, are missed, are invented or are not read, from the evidence of a scorer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from radreward.scorers.crimson import JudgedFinding
+from radreward.scorers.crimson import JudgedFinding, UnreadStatement
 from radreward.scorers.explanation import Explanation
 from radreward.systems.er2score.statements import StatementEvidence, contradicts
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
@@ -14,7 +14,7 @@ from radreward.systems.ratescore.scorer import EntityMatch
 from radreward.systems.sentence_eval.scorer import JudgedSentence
 from radreward.types import Side
 
-FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented"]
+FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented", "unread"]
 _LIKELY = 0.5
 """Expected errors of a criterion from which a statement is marked."""
 _UNMATCHED: dict[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
@@ -66,7 +66,7 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
             return list(_from_sentences(evidence, texts))
         case (EntityMatch(), *_):
             return list(_from_entities(evidence))
-        case (JudgedFinding(), *_):
+        case (JudgedFinding() | UnreadStatement(), *_):
             return list(_from_judged_findings(evidence))
     return []
 
@@ -154,9 +154,12 @@ def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> 
             yield MarkedFinding(side, kind, f"{_title(label)}: {value}", counterpart=other.get(label, ""))
 
 
-def _from_judged_findings(findings: Iterable[JudgedFinding]) -> Iterator[MarkedFinding]:
+def _from_judged_findings(findings: Iterable[JudgedFinding | UnreadStatement]) -> Iterator[MarkedFinding]:
     """Yield a finding per report that states it; a match differs if a detail does, whether it changes care or not."""
     for entry in findings:
+        if isinstance(entry, UnreadStatement):
+            yield MarkedFinding(entry.side, "unread", entry.text)
+            continue
         texts = {Side.REFERENCE: entry.reference, Side.CANDIDATE: entry.candidate}
         if entry.result != "matched":
             side = Side.REFERENCE if entry.result == "missed" else Side.CANDIDATE

@@ -20,6 +20,7 @@ from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readi
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
+from radreward.text.read_names import READ_NAMES, states_of_parts
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
@@ -31,7 +32,6 @@ from radreward.text.sentence_templates import (
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details
-from radreward.text.states import READ_NAMES, states_of_parts
 from radreward.text.unstated import alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
@@ -77,16 +77,6 @@ def _name_forms(name: str) -> tuple[str, ...]:
 
 _FINDING_OF_NAME: dict[str, str] = {
     form.lower(): key for key, finding in FINDINGS.items() for name in finding.plain_names for form in _name_forms(name)
-} | {
-    "pneumothoraces": "pneumothorax",
-    "edema": "edema",
-    "adenopathy": "adenopathy",
-    "air space disease": "consolidation",
-    "air space opacity": "opacity",
-    "air space opacities": "opacity",
-    "air space consolidation": "consolidation",
-    "alveolar consolidation": "consolidation",
-    "focal airspace disease": "consolidation",
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
@@ -173,7 +163,7 @@ def parse_sentence(text: str) -> ParsedSentence:
 def _find_mentions(lower: str) -> list[Mention]:
     """Return the names of findings in a lowercase sentence, and the states of body parts outside of them, in order."""
     names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
-    states = (Mention(*state) for state in states_of_parts(lower))
+    states = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
     others = [state for state in states if all(state.end <= name.start or name.end <= state.start for name in names)]
     return sorted([*names, *others], key=lambda mention: mention.start)
 

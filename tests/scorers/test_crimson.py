@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.scorers import load
-from radreward.scorers.crimson import Crimson, JudgedFinding, Result, judge_findings, score_findings, stated_findings
+from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
+from radreward.scorers.crimson import (
+    Crimson,
+    JudgedFinding,
+    Result,
+    UnreadStatement,
+    judge_findings,
+    score_findings,
+    stated_findings,
+)
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import PatientContext
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 WEIGHTS = {"urgent": 1.0, "actionable": 0.5, "not actionable": 0.25, "benign": 0.0}
 SENTENCES = (
@@ -240,3 +249,20 @@ def test_fingerprint_depends_on_the_words_of_the_rules(tmp_path: Path, monkeypat
     (tmp_path / "fact_matching.py").touch()
     monkeypatch.setattr("radreward.text.fact_matching.__file__", str(tmp_path / "fact_matching.py"))
     assert Crimson().fingerprint() != before
+
+
+def test_evidence_lists_what_is_not_read() -> None:
+    reference = "Small left effusion. Odd contour of a rib."
+    evidence = SCORER.score([reference], ["Small left effusion. The heart looks peculiar."]).evidence
+    assert evidence is not None
+    assert evidence[0][1:] == (
+        UnreadStatement(Side.REFERENCE, "Odd contour of a rib."),
+        UnreadStatement(Side.CANDIDATE, "The heart looks peculiar."),
+    )
+
+
+def test_status_says_that_nothing_is_read_in_a_report() -> None:
+    odd = "Odd contour of a rib. Odd lungs."
+    scores = SCORER.score(["Pneumonia.", odd, "Pneumonia."], [odd, "Pneumonia.", f"{odd} Clear lungs."])
+    assert scores.status == (STATUS_NOTHING_READ, STATUS_NOTHING_READ, STATUS_OK)
+    assert scores.total.tolist() == [0.0, pytest.approx(-1 / 3), 0.0]

@@ -1,6 +1,7 @@
 // Findings as marks in the text of a report.
 
 const KINDS = {
+  unread: { title: "Not read", element: "span" },
   matched: { title: "Matched", element: "mark" },
   differs: { title: "Differs", element: "mark" },
   contradicted: { title: "Contradicted", element: "del" },

@@ -3,17 +3,33 @@
 import pytest
 
 from radreward.text.findings import FINDINGS
+from radreward.text.read_names import FINDING_OF_NOUN, FINDING_OF_STATE, READ_NAMES
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
-from radreward.text.states import _FINDING_OF_STATE, READ_NAMES
 
 
-@pytest.mark.parametrize(("part", "state"), sorted(_FINDING_OF_STATE))
+@pytest.mark.parametrize(("part", "state"), sorted(FINDING_OF_STATE))
 def test_every_state_is_read_and_denied(part: str, state: str) -> None:
-    key = _FINDING_OF_STATE[part, state]
+    key = FINDING_OF_STATE[part, state]
     verb = "are" if part.endswith(("s", "i", "hila")) and not part.endswith(("sulcus", "lus")) else "is"
     for sentence, polarity in (
         (f"The {part} {verb} {state}.", "present"),
         (f"The {part} {verb} not {state}.", "absent"),
+    ):
+        assert [(fact.finding, fact.polarity) for fact in sentence_facts(sentence)] == [(key, polarity)], sentence
+
+
+@pytest.mark.parametrize(("part", "state"), sorted(FINDING_OF_STATE))
+def test_every_state_is_read_before_its_body_part(part: str, state: str) -> None:
+    findings = [fact.finding for fact in sentence_facts(f"Mildly {state} {part} is seen.")]
+    assert findings == [FINDING_OF_STATE[part, state]]
+
+
+@pytest.mark.parametrize(("part", "noun"), sorted(FINDING_OF_NOUN))
+def test_every_noun_is_read_and_denied(part: str, noun: str) -> None:
+    key = FINDING_OF_NOUN[part, noun]
+    for sentence, polarity in (
+        (f"There is {noun} of the {part}.", "present"),
+        (f"There is no {noun} of the {part}.", "absent"),
     ):
         assert [(fact.finding, fact.polarity) for fact in sentence_facts(sentence)] == [(key, polarity)], sentence
 
@@ -24,7 +40,7 @@ def test_every_further_name_is_read(name: str) -> None:
 
 
 def test_every_key_is_a_finding() -> None:
-    assert {*READ_NAMES.values(), *_FINDING_OF_STATE.values()} <= FINDINGS.keys()
+    assert {*READ_NAMES.values(), *FINDING_OF_STATE.values(), *FINDING_OF_NOUN.values()} <= FINDINGS.keys()
 
 
 @pytest.mark.parametrize(
@@ -32,6 +48,11 @@ def test_every_key_is_a_finding() -> None:
     [
         ("Heart size remains mildly enlarged.", [("cardiomegaly", None, "mild", "present")]),
         ("The left hemidiaphragm is elevated.", [("elevdia", "left", None, "present")]),
+        ("Elevated left hemidiaphragm.", [("elevdia", "left", None, "present")]),
+        ("Mildly tortuous descending thoracic aorta.", [("tortuous", None, "mild", "present")]),
+        ("Tortuous and calcified aorta.", [("tortuous", None, None, "present"), ("aorticcalc", None, None, "present")]),
+        ("No enlarged hila.", [("hilar", None, None, "absent")]),
+        ("Mild ectasia of the thoracic aorta.", [("tortuous", None, "mild", "present")]),
         ("The heart is normal and the aorta is tortuous.", [("tortuous", None, None, "present")]),
         ("The heart may be enlarged.", []),  # a modal verb is no part of the form
         ("The heart and a nodule are enlarged.", [("nodule", None, None, "present")]),

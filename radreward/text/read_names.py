@@ -1,0 +1,80 @@
+"""Names of findings that are only read: further names, and body parts with a state, as in "the heart is enlarged"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from radreward.text.lexicon import compile_phrases
+from radreward.text.section_files import read_sections
+
+_ADVERB = r"(?:\w+ly\s)?"
+_GAP = (
+    r"(?:\s(?:again|also|appears?|are|be|been|borderline|has|have|is|mild|minimal|moderate|not|noted|now|overall|"
+    r"quite|remains?|seen|severe|size|slight|somewhat|stable|still|to|very|was|were|\w+ly)){1,6}\s"
+)
+"""Words between a body part and the state after it."""
+_PART_WORDS = (
+    r"(?:(?:the|right|left|both|bilateral|ascending|descending|transverse|thoracic|proximal|distal|visualized)\s){0,3}"
+)
+"""Words between a state and the body part after it that belong to the body part."""
+
+
+class StateOfPart(NamedTuple):
+    """A word for the state of a body part, as the name of a finding."""
+
+    finding: str
+    start: int
+    end: int
+
+
+def _rows(section: str) -> list[list[str]]:
+    return [line.split(" | ") for line in read_sections("read_names.txt")[section]]
+
+
+def _by_part_and_word(section: str) -> dict[tuple[str, str], str]:
+    return {
+        (part, word): key
+        for key, parts, words in _rows(section)
+        for part in parts.split("; ")
+        for word in words.split("; ")
+    }
+
+
+READ_NAMES = {name: key for key, names in _rows("names") for name in names.split("; ")}
+"""Further names of findings, in lowercase → key."""
+FINDING_OF_STATE = _by_part_and_word("states")
+"""Body part and adjective, in lowercase → key."""
+FINDING_OF_NOUN = _by_part_and_word("nouns")
+"""Body part and noun, in lowercase → key."""
+_PARTS, _STATES = (compile_phrases(words).pattern for words in zip(*FINDING_OF_STATE, strict=True))
+_NOUN_PARTS, _NOUNS = (compile_phrases(words).pattern for words in zip(*FINDING_OF_NOUN, strict=True))
+_STATE_LIST = rf"{_STATES}(?:(?:,?\sand|,)\s{_ADVERB}{_STATES})*"
+_PATTERNS = (
+    (re.compile(rf"(?P<part>{_PARTS}){_GAP}(?P<words>{_STATE_LIST})"), re.compile(_STATES), FINDING_OF_STATE),
+    (re.compile(rf"(?P<words>{_STATE_LIST})\s{_PART_WORDS}(?P<part>{_PARTS})"), re.compile(_STATES), FINDING_OF_STATE),
+    (
+        re.compile(rf"(?P<words>{_NOUNS})\s(?:of|in)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"),
+        re.compile(_NOUNS),
+        FINDING_OF_NOUN,
+    ),
+)
+"""Patterns of a body part and a list of words for its state, the pattern of one word, and the findings."""
+
+
+def states_of_parts(sentence: str) -> Iterator[StateOfPart]:
+    """Yield the states in a lowercase sentence that are findings of the body part beside them.
+
+    A state stands after the body part, as in "the aorta is tortuous", before it, as in "tortuous aorta", or is a noun,
+    as in "tortuosity of the aorta". A state may be yielded twice.
+
+    >>> sentence = "the aorta is mildly tortuous and the heart is not enlarged."
+    >>> [(state.finding, sentence[state.start : state.end]) for state in states_of_parts(sentence)]
+    [('tortuous', 'tortuous'), ('cardiomegaly', 'enlarged')]
+    """
+    for pattern, word, findings in _PATTERNS:
+        for match in pattern.finditer(sentence):
+            for state in word.finditer(sentence, *match.span("words")):
+                if key := findings.get((match["part"], state[0])):
+                    yield StateOfPart(key, *state.span())

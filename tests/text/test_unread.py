@@ -1,0 +1,42 @@
+"""Statements that the vocabulary does not read."""
+
+import pytest
+from hypothesis import given
+
+from radreward.testing.hostile_reports import hostile_reports
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.unread import read_statements
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Small left effusion.",
+        "No pneumothorax.",
+        "The heart is normal.",
+        "The edema has resolved.",
+        "No acute disease.",
+    ],
+)
+def test_statement_of_the_vocabulary_is_read(sentence: str) -> None:
+    assert read_statements(sentence) == (1, ())
+
+
+@pytest.mark.parametrize("sentence", ["Odd contour of a rib.", "The patient is rotated.", "The heart looks peculiar."])
+def test_statement_in_other_words_is_not_read(sentence: str) -> None:
+    assert read_statements(f"Pneumonia. {sentence}") == (1, (sentence,))
+
+
+def test_headings_and_sections_before_the_findings_are_not_listed() -> None:
+    report = "INDICATION: Odd feeling. TECHNIQUE: Two views. FINDINGS: Odd contour. IMPRESSION: Odd contour."
+    assert read_statements(report) == (0, ("Odd contour.", "Odd contour."))
+
+
+@given(hostile_reports(max_length=500))
+def test_unread_statements_are_parts_of_the_text_without_a_positive_finding(report: str) -> None:
+    num_read, unread = read_statements(report)
+    text, start = " ".join(report.split()), 0
+    for statement in unread:
+        start = text.index(statement, start) + len(statement)
+        assert not any(fact.positive for fact in sentence_facts(statement))
+    assert num_read >= 0
