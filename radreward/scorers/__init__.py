@@ -6,15 +6,18 @@ from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from radreward.scorers.base import PairError, Scorer
+    from radreward.scorers.crimson_rates import FindingRates, finding_rates
     from radreward.scorers.loading import ResolvedScorer, load, resolve
     from radreward.scorers.registry import SCORERS, NamedScorer
 
 __all__ = [
+    "FindingRates",
     "NamedScorer",
     "PairError",
     "ResolvedScorer",
     "SCORERS",
     "Scorer",
+    "finding_rates",
     "load",
     "resolve",
 ]
