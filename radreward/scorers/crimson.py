@@ -119,7 +119,7 @@ class Crimson(StatelessScorer):
         return list(counts.values())
 
 
-@lru_cache(10_000)
+@lru_cache(256)
 def stated_findings(report: str) -> tuple[Fact, ...]:
     """Return the facts of a report in an order that does not depend on the order of its sentences.
 

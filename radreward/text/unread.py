@@ -19,7 +19,7 @@ class ReportReading(NamedTuple):
     """Sentences that are not read, in order and with single spaces."""
 
 
-@lru_cache(10_000)
+@lru_cache(256)
 def read_statements(report: str) -> ReportReading:
     """Return the sentences of findings and impression that rules do not read, and the number of those that they read.
 
