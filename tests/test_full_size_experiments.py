@@ -49,7 +49,8 @@ SMALL = {
     ),
     "SFTModule": (
         *DECODER[1:4],
-        "data.batch_size=4",  # few batches of answers to decode
+        "data.batch_size=8",  # few batches of answers to decode
+        "data.val_split=0.15",
         "model.backbone.name=tiny-generator",
         "model.max_decoded=1",
         "data.collator.max_length=1548",

@@ -69,7 +69,7 @@ def generate_sentence_relations(count: int, seed: int = 0, split: Split = "train
 
     >>> record = next(generate_sentence_relations(1, seed=3))
     >>> len(record.sentences), record.pairs[0][:2]
-    (8, (0, 2))
+    (8, (0, 1))
     """
     if count < 1:
         raise ValueError(f"Expected `count` to be >= 1 but got {count}.")
