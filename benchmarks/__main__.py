@@ -16,7 +16,7 @@ import benchmarks
 from benchmarks._figures import Figure, figures_table
 
 SUITE = (
-    *("training_speed", "llama_step", "scoring_speed", "grpo_update", "ratescore_speed", "startup", "study_overhead"),
+    *("training_speed", "gpu", "scoring_speed", "grpo_update", "ratescore_speed", "startup", "study_overhead"),
     *("bootstrap", "page_render", "chat_client", "synthesis_speed"),
 )
 """Comparisons with peers and with goals; the other benchmarks are run by name."""

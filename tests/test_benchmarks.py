@@ -172,31 +172,6 @@ def test_startup_prints_cpu_seconds(runner: ModuleType, capsys: pytest.CaptureFi
     assert 0 < json.loads(capsys.readouterr().out.splitlines()[0])["cpu_seconds"] < 60
 
 
-def test_llama_step_small_agrees_with_the_replica(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    [figure] = import_module("benchmarks.llama_step").main(small=True)
-    assert (figure.value, figure.parity) == (None, "no GPU")
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
-    plain, checkpointed = (json.loads(line) for line in lines)
-    assert (plain["job"]["checkpointing"], checkpointed["job"]["checkpointing"]) == (False, True)
-    peer, rows, tree = plain["variants"].values()
-    assert max(row["error"] for row in (rows, tree)) < 1e-4
-    assert peer["tokens"] == 3 * rows["tokens"]  # each of four candidates is in three pairs
-    assert peer["tokens"] > rows["tokens"] > tree["tokens"]
-    assert tree["mfu"] is None  # the peak of a CPU is unknown
-    assert peer["ratio"] == 1
-
-
-def test_llama_step_different_gradient_raises(runner: ModuleType) -> None:
-    llama = import_module("benchmarks.llama_step")
-    device = torch.device("cpu")
-    model = llama.build(llama.SMALL_CONFIG, device, False)
-    paths, pairs = llama.random_paths(llama.SMALL[0].case, 500), llama.all_pairs(llama.SMALL[0].case)
-    variants = {llama.PEER: llama.peer_variant(model, paths, pairs[1:])}
-    variants |= {name: llama.own_variant(model, paths, pairs, way) for name, way in llama.PACKINGS.items()}
-    with pytest.raises(AssertionError, match="differs by"):
-        llama.check(model, variants, device)
-
-
 def test_reward_cost_of_generated_pairs_is_positive(runner: ModuleType) -> None:
     cost = import_module("benchmarks.reward_cost")
     pairs = cost.make_pairs(6)
