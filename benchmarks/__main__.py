@@ -17,7 +17,7 @@ from benchmarks._figures import Figure, figures_table
 
 SUITE = (
     *("training_speed", "gpu", "scoring_speed", "grpo_update", "ratescore_speed", "startup", "study_overhead"),
-    *("bootstrap", "page_render", "chat_client", "synthesis_speed"),
+    *("bootstrap", "page_render", "chat_client", "synthesis_speed", "sentence_speed"),
 )
 """Comparisons with peers and with goals; the other benchmarks are run by name."""
 

@@ -146,6 +146,15 @@ def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardMo
         scoring.measure(scoring.Case(2, 4, rounds=1), {**variants, scoring.FP32: lambda r, c: correct(r, c) + 1e-2})
 
 
+def test_sentence_speed_prints_speeds_and_returns_figures(
+    runner: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = import_module("benchmarks.sentence_speed").main(pairs=4, rounds=1)
+    assert [figure.unit for figure in figures] == ["pairs/s", "×"]
+    assert all(figure.value is not None and figure.value > 0 for figure in figures)
+    assert "fp32, pair by pair" in capsys.readouterr().out
+
+
 def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     memory = import_module("benchmarks.score_memory")
     shipped = [memory.ShippedCase("bleu-1", short=1, long=3)]

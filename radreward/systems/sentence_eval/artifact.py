@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from radreward.data.tokenizer import load_tokenizer
@@ -16,6 +17,7 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, check_settings, config_errors, read_config
 from radreward.models.backbone import Backbone
 from radreward.models.lora import LoRA, merge_lora
+from radreward.models.precision import Precision, check_precision
 from radreward.systems.sentence_eval.model import RelationModel, RelationPredictor
 
 CONFIG, WEIGHTS = "judge.json", "model.safetensors"
@@ -31,10 +33,12 @@ class RelationArtifact(NamedTuple):
     config: Mapping[str, Any]
     state: Mapping[str, Tensor]
     """Trained weights by name. Adapters are not merged."""
+    precision: Precision = "fp32"
+    """Precision in which the encoder of the predictor computes."""
 
     def fingerprint(self) -> str:
-        """Return a hash of settings and weights."""
-        return fingerprint({**self.config, "training_info": None, DIGESTS: None}, self.state)
+        """Return a hash of settings, weights and precision."""
+        return fingerprint({**self.config, "training_info": None, DIGESTS: None}, self.state, self.precision)
 
 
 def make_relation_artifact(
@@ -61,13 +65,18 @@ def save_relation_artifact(artifact: RelationArtifact, folder: str | Path) -> No
 
 
 def load_relation_artifact(
-    folder: str | Path = EMBEDDED_DIR, device: str = "auto", allow_download: bool = False
+    folder: str | Path = EMBEDDED_DIR,
+    device: str = "auto",
+    allow_download: bool = False,
+    precision: Precision = "fp32",
 ) -> RelationArtifact:
     """Load a model folder, by default the judge of the package. Adapters are merged if this needs no peft.
 
     Raises:
-        InputError: If a file is missing or damaged, or a field is invalid.
+        InputError: If a file is missing or damaged, a field is invalid, or the device does not compute fast in bf16.
     """
+    torch_device = resolve_device(device)
+    check_precision(precision, torch_device)
     path = Path(folder, CONFIG)
     config = read_config(path, _CONFIG_FIELDS, files=(WEIGHTS,))
     with config_errors(path):
@@ -82,8 +91,10 @@ def load_relation_artifact(
         _load_weights(model, state, lora if merge else None)
         backbone.lora = lora
         tokenizer = load_tokenizer(backbone.name)
-    model = model.to(resolve_device(device)).eval().requires_grad_(False)
-    return RelationArtifact(RelationPredictor(model, tokenizer), config, state)
+    model = model.to(torch_device).eval().requires_grad_(False)
+    if precision == "bf16":
+        model.encoder.to(torch.bfloat16)
+    return RelationArtifact(RelationPredictor(model, tokenizer), config, state, precision)
 
 
 def _load_weights(model: RelationModel, state: Mapping[str, Tensor], lora: LoRA | None) -> None:

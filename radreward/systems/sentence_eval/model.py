@@ -68,7 +68,7 @@ class RelationModel(nn.Module):
     def token_states(self, batch: TokenBatch) -> Tensor:
         """Return the projected states of each token, (R, L, projection_size) float32."""
         states: Tensor = self.encoder(**batch._asdict()).last_hidden_state
-        projected: Tensor = self.project(states)
+        projected: Tensor = self.project(states.to(self.project.weight.dtype))
         return projected.float()
 
     def forward(self, first: TokenStates, second: TokenStates) -> Tensor:

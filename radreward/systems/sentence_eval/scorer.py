@@ -17,10 +17,12 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
+from radreward.models.precision import Precision
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
+from radreward.systems.sentence_eval.judges.relation_judge import PAIRS_PER_BATCH as JUDGE_BATCH
 from radreward.systems.sentence_eval.quality import sentence_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
@@ -91,11 +93,17 @@ class SentenceScorer(Scorer):
     ) -> None:
         self.feature_names = feature_names(feature_set)
         self.judge = judge
-        self.device = judge.device if isinstance(judge, RelationJudge) else None
+        if isinstance(judge, RelationJudge):
+            self.device, self.precision = judge.device, judge.artifact.precision
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})
         self.requires_report = isinstance(judge, RelationJudge) and judge.name == EMBEDDED_JUDGE
+
+    @property
+    def chunk_size(self) -> int:
+        """See `Scorer.chunk_size`. A chunk has a batch of the judge, which takes a few seconds on a CPU."""
+        return max(super().chunk_size, JUDGE_BATCH)
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -189,7 +197,7 @@ class SentenceScorer(Scorer):
     def from_pretrained(
         cls,
         folder: str | Path | None = None,
-        precision: Literal["fp32"] = "fp32",
+        precision: Precision = "fp32",
         on_too_long: Literal["reject", "truncate"] = "reject",
         device: str = "auto",
         allow_download: bool = False,
@@ -199,17 +207,16 @@ class SentenceScorer(Scorer):
 
         Args:
             folder: Folder that `save_pretrained` wrote; defaults to the scorer of the package.
-            precision: Only fp32 is supported.
+            precision: Precision of the encoder of the saved judge.
             on_too_long: No effect, because a long sentence is encoded in chunks.
             device: Device of the judge.
             allow_download: Download a backbone that is not on this machine from the Hub.
             judge: Judge to use instead of the saved one. It is required if the scorer was fitted to a chat judge.
 
         Raises:
-            InputError: If a file is missing or damaged, the precision is not supported, or the judge is missing.
+            InputError: If a file is missing or damaged, the judge is missing, or bf16 is requested for a judge that is
+                passed or on a device that does not compute fast in it.
         """
-        if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for sentence scores but got {precision}.")
         path = Path(folder or EMBEDDED_DIR, CONFIG)
         config = _read_config(path)
         if judge is None:
@@ -219,7 +226,9 @@ class SentenceScorer(Scorer):
                     "`SentenceScorer.from_pretrained(folder, judge=ChatJudge(...))`."
                 )
             judge_folder = path.with_name(JUDGE) if config["judge"] == JUDGE else config["judge"]
-            judge = RelationJudge.from_pretrained(judge_folder, device, allow_download)
+            judge = RelationJudge.from_pretrained(judge_folder, device, allow_download, precision)
+        elif precision != "fp32":
+            raise InputError(f"precision: Expected fp32 for a judge that is passed but got {precision}.")
         regressor = Regressor.load(path.with_name(_REGRESSOR)) if config["regressor"] else None
         if regressor is not None:
             _check_feature_count(regressor, len(feature_names(config["feature_set"])), path.with_name(_REGRESSOR))

@@ -10,21 +10,13 @@ import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
-from radreward.models.precision import check_precision
+from radreward.models.precision import has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
 from radreward.systems.er2score.scorer import RewardModelScorer
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
 CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
-
-
-def _computes_bf16() -> bool:
-    try:
-        check_precision("bf16")
-    except InputError:
-        return False
-    return True
 
 
 def _artifact(max_length: int = 200) -> RewardModelArtifact:
@@ -96,7 +88,7 @@ def test_scores_do_not_depend_on_sort_window(monkeypatch: pytest.MonkeyPatch) ->
     torch.testing.assert_close(parts.total, batched.total, rtol=1e-5, atol=1e-5, equal_nan=True)
 
 
-@pytest.mark.skipif(not _computes_bf16(), reason="needs a CPU with AMX or AVX512-BF16")
+@pytest.mark.skipif(not has_bfloat16_products(), reason="needs a CPU with AMX or AVX512-BF16")
 def test_bf16_scores_are_near_those_of_fp32_and_have_a_fingerprint_of_their_own() -> None:
     artifact = _artifact()
     full, half = RewardModelScorer(artifact), RewardModelScorer(artifact, "bf16")

@@ -10,8 +10,11 @@ import pytest
 import torch
 
 import radreward
+from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
+from radreward.models.precision import has_bfloat16_products
 from radreward.scorers.base import STATUS_NO_REPORT
+from radreward.synthesis import synthesize
 from radreward.systems.sentence_eval import SentenceJudge, SentenceJudgement, SentenceScore, SentenceScorer
 
 REFERENCE = "There is a large left pneumothorax. Mild cardiomegaly. No pleural effusion."
@@ -95,6 +98,30 @@ def test_saved_scorer_scores_the_same(scorer: SentenceScorer, tmp_path: Path) ->
         scorer.save_pretrained(tmp_path / "other")
 
 
+@pytest.mark.skipif(not has_bfloat16_products(), reason="needs a CPU with AMX or AVX512-BF16")
+def test_bf16_scores_are_near_those_of_fp32_and_have_a_fingerprint_of_their_own(scorer: SentenceScorer) -> None:
+    groups = synthesize(RadCliQCriteria(), 8, seed=3)
+    pairs = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
+    half = SentenceScorer.from_pretrained(precision="bf16")
+    references, candidates = map(list, zip(*pairs, strict=True))
+    expected, actual = (one.score(references, candidates) for one in (scorer, half))
+    assert actual.quality is not None
+    torch.testing.assert_close(actual.total, expected.total, rtol=0, atol=0.05)
+    torch.testing.assert_close(actual.quality, expected.quality, rtol=0, atol=0.05)
+    assert (half.precision, scorer.precision) == ("bf16", "fp32")
+    assert half.fingerprint() != scorer.fingerprint()
+
+
+def test_bf16_is_refused_for_a_judge_that_is_passed_and_on_other_machines(
+    scorer: SentenceScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="precision: Expected fp32 for a judge that is passed but got bf16"):
+        SentenceScorer.from_pretrained(precision="bf16", judge=scorer.judge)
+    monkeypatch.setattr("torch.cpu.get_capabilities", dict)
+    with pytest.raises(InputError, match="this CPU has no bfloat16 products"):
+        SentenceScorer.from_pretrained(precision="bf16")
+
+
 def test_load_invalid_settings_are_named(scorer: SentenceScorer, tmp_path: Path) -> None:
     scorer.save_pretrained(tmp_path)
     path = tmp_path / "sentences.json"
@@ -114,8 +141,6 @@ def test_load_invalid_settings_are_named(scorer: SentenceScorer, tmp_path: Path)
     path.write_text("no")
     with pytest.raises(InputError, match=r"sentences\.json: Expected JSON"):
         radreward.load(tmp_path)
-    with pytest.raises(InputError, match="precision: Expected fp32"):
-        SentenceScorer.from_pretrained(precision="bf16")  # type: ignore[arg-type]  # tests the check
 
 
 class HalfJudge(SentenceJudge):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.models.precision import Precision
 from radreward.systems.sentence_eval.artifact import (
     EMBEDDED_DIR,
     RelationArtifact,
@@ -21,8 +22,8 @@ from radreward.systems.sentence_eval.judges.base import SentenceJudge, check_pai
 from radreward.systems.sentence_eval.prompt import sentence_ids
 
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
-PAIRS_PER_BATCH = 64
-"""Maximum number of report pairs whose sentences are encoded together."""
+PAIRS_PER_BATCH = 128
+"""Maximum number of report pairs whose sentences are encoded together: a sentence that several reports have, once."""
 _SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once. Ordinary batches have a few thousand."""
 MAX_SENTENCES = 300
@@ -54,23 +55,28 @@ class RelationJudge(SentenceJudge):
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path = EMBEDDED_JUDGE, device: str = "auto", allow_download: bool = False
+        cls,
+        folder: str | Path = EMBEDDED_JUDGE,
+        device: str = "auto",
+        allow_download: bool = False,
+        precision: Precision = "fp32",
     ) -> RelationJudge:
         """Load the "embedded" judge of the package, or a folder that `save_pretrained` or a run wrote.
 
         Raises:
-            InputError: If a file is missing or damaged, or a field is invalid.
+            InputError: If a file is missing or damaged, a field is invalid, or the device does not compute fast in
+                bf16.
         """
         if str(folder) == EMBEDDED_JUDGE:
-            return cls(load_relation_artifact(EMBEDDED_DIR, device, allow_download), EMBEDDED_JUDGE)
-        return cls(load_relation_artifact(folder, device, allow_download))
+            return cls(load_relation_artifact(EMBEDDED_DIR, device, allow_download, precision), EMBEDDED_JUDGE)
+        return cls(load_relation_artifact(folder, device, allow_download, precision))
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings and trained weights. The backbone is stored by its name."""
         save_relation_artifact(self.artifact, folder)
 
     def fingerprint(self) -> str:
-        """Return a hash of settings and trained weights."""
+        """Return a hash of settings, trained weights and precision."""
         return self.artifact.fingerprint()
 
     def judge(
