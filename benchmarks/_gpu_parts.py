@@ -15,7 +15,7 @@ from benchmarks._gpu_models import RandomBackbone, Size, elapsed_seconds, eviden
 from benchmarks._training import random_tokens, special_tokenizer
 from benchmarks.training_speed import Case, all_pairs, random_paths
 from radreward.criteria import RadCliQCriteria
-from radreward.data.packing import pack, pack_paths, to_device
+from radreward.data.packing import pack, pack_paths
 from radreward.models import PooledRewardModel, SamplingParams, TransformersEngine
 from radreward.types import PackedBatch, TokenPath
 
@@ -45,7 +45,7 @@ def parity(device: torch.device) -> dict[str, float]:
     for precision, tolerance in {"fp32": 1e-4, "bf16": 0.1}.items():
         if precision == "bf16" and device.type != "cuda":
             continue
-        actual = _rewards_and_gradients(model, to_device(packed, device), pairs, precision == "bf16")
+        actual = _rewards_and_gradients(model, packed.to(device), pairs, precision == "bf16")
         for name, own, other in zip(("rewards", "gradients"), actual, expected, strict=True):
             difference = float((own.cpu() - other).norm() / other.norm())
             assert difference <= tolerance, f"{name} in {precision} differ from those of the CPU by {difference:.1e}."
@@ -139,5 +139,5 @@ def _report_paths(size: Size) -> list[TokenPath]:
 def _scores(model: nn.Module, paths: Sequence[TokenPath], device: torch.device) -> Tensor:
     """Return the rewards of all pairs."""
     starts = range(0, len(paths), PAIRS_PER_BATCH)
-    batches = (to_device(pack_paths(paths[start : start + PAIRS_PER_BATCH]), device) for start in starts)
+    batches = (pack_paths(paths[start : start + PAIRS_PER_BATCH]).to(device) for start in starts)
     return torch.cat([model(batch).rewards for batch in batches])

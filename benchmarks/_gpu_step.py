@@ -26,7 +26,7 @@ from transformers import PreTrainedConfig
 from benchmarks._figures import Figure
 from benchmarks._gpu_models import Job, elapsed_seconds, reward_model
 from benchmarks.training_speed import Paths, all_pairs, random_paths
-from radreward.data.packing import Packing, pack, to_device
+from radreward.data.packing import Packing, pack
 from radreward.models import PooledRewardModel
 
 PEER, ROWS, TREE = "TRL's step", "rows", "tree"
@@ -52,7 +52,7 @@ def own_variant(model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[in
     accepted, rejected = torch.tensor(pairs, device=device).T
 
     def score() -> Tensor:
-        rewards: Tensor = model(to_device(pack(paths, packing), device)).rewards
+        rewards: Tensor = model(pack(paths, packing).to(device)).rewards
         return rewards
 
     def sides() -> tuple[Tensor, Tensor]:

@@ -133,7 +133,13 @@ def padded_states(encoder: Any, paths: Sequence[TokenPath]) -> Tensor:
         for rows, padding in (
             ([row.input_ids for row in packed], 0),
             ([row.position_ids for row in packed], 0),
-            ([torch.arange(len(row.node_lengths)).repeat_interleave(row.node_lengths) for row in packed], -1),
+            (
+                [
+                    torch.arange(len(row.node_lengths)).repeat_interleave(torch.tensor(row.node_lengths))
+                    for row in packed
+                ],
+                -1,
+            ),
         )
     )
     is_shared = nodes < torch.tensor([[len(path.shared)] for path in paths])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from radreward.errors import InputError
 
@@ -56,6 +57,15 @@ def resolve_device(device: str | torch.device = AUTO) -> torch.device:
     if found.type == "meta":
         raise InputError("device: Expected a device that computes but got 'meta', whose tensors have no values.")
     return found
+
+
+def copy_to(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a small tensor of the CPU on a device; a GPU copies it while it computes.
+
+    >>> copy_to(torch.arange(2), torch.device("cpu"))
+    tensor([0, 1])
+    """
+    return tensor.to(device, non_blocking=device.type == "cuda")  # on MPS, the copy could read freed memory
 
 
 def usable_cores() -> int:

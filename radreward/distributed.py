@@ -39,7 +39,9 @@ def mean_count_per_rank(count: int | Tensor, device: torch.device) -> Tensor:
     >>> mean_count_per_rank(0, torch.device("cpu"))
     tensor(1.)
     """
-    return all_reduce_sum(torch.as_tensor(count, dtype=torch.float32, device=device)).clamp(min=1.0) / world_size()
+    # A number is filled in on the device: to copy it there would wait for the device.
+    counts = count.float().to(device) if isinstance(count, Tensor) else torch.full((), float(count), device=device)
+    return all_reduce_sum(counts).clamp(min=1.0) / world_size()
 
 
 def mean_over_ranks(mean: Tensor, count: int) -> Tensor:

@@ -15,7 +15,7 @@ from radreward.score_display import scores_frame, scores_html, scores_summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from torch import Tensor
+    from torch import Tensor, device
 
 __all__ = [
     "AdvantageEstimate",
@@ -145,35 +145,38 @@ class PackedBatch(NamedTuple):
     """Token nodes, one after the other and without padding.
 
     T tokens, M nodes, C candidates. A token attends to its own node and to the ancestors of that node. A path without
-    branches is an ordinary sequence, so packed and separate sequences have the same form.
+    branches is an ordinary sequence, so packed and separate sequences have the same form. The nodes are Python numbers,
+    so that a model on a GPU reads them without waiting for the device.
     """
 
     input_ids: Tensor
     """(T,) int64."""
     position_ids: Tensor
     """(T,) int64: number of tokens before this one on its path."""
-    node_lengths: Tensor
-    """(M,) int64: number of tokens of each node, in the order of the tokens."""
-    parent_ids: Tensor
-    """(M,) int64: parent of each node, which precedes it; -1 for a root."""
-    candidate_nodes: Tensor
-    """(C, M') int64: own nodes of each candidate, in the order of the rewards; -1 is padding.
+    node_lengths: tuple[int, ...]
+    """(M,) number of tokens of each node, in the order of the tokens."""
+    parent_ids: tuple[int, ...]
+    """(M,) parent of each node, which precedes it; -1 for a root."""
+    candidate_nodes: tuple[tuple[int, ...], ...]
+    """(C,) own nodes of each candidate, in the order of the rewards; one unless the template separates statements."""
+    unrelated: tuple[tuple[bool, ...], ...]
+    """(C,) True for each own node whose findings the reference does not have."""
 
-    M' is 1 unless the template separates the statements of candidates.
-    """
-    unrelated: Tensor
-    """(C, M') bool: True for own nodes whose findings the reference does not have."""
+    def to(self, device: device) -> PackedBatch:
+        """Return the batch with its tokens on a device; Lightning calls this method, too."""
+        ids, positions = (tensor.to(device, non_blocking=device.type == "cuda") for tensor in self[:2])
+        return self._replace(input_ids=ids, position_ids=positions)
 
     @property
-    def leaf_nodes(self) -> Tensor:
-        """(C,) int64: the node of each candidate.
+    def leaf_nodes(self) -> tuple[int, ...]:
+        """(C,) the node of each candidate.
 
         Raises:
             ValueError: If a candidate has several nodes.
         """
-        if self.candidate_nodes.shape[1] != 1:
+        if any(len(nodes) != 1 for nodes in self.candidate_nodes):
             raise ValueError("Expected one node per candidate. Use a template that does not separate statements.")
-        return self.candidate_nodes[:, 0]
+        return tuple(node for (node,) in self.candidate_nodes)
 
 
 class LocatedErrorTargets(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain, islice
 from typing import Literal
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from radreward.types import PackedBatch, TokenPath
 
@@ -29,8 +28,8 @@ def pack(paths: Sequence[Sequence[Sequence[int]]], packing: Packing = "tree") ->
     >>> packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]]])
     >>> packed.input_ids.tolist(), packed.position_ids.tolist()
     ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3])
-    >>> packed.node_lengths.tolist(), packed.parent_ids.tolist(), packed.candidate_nodes.tolist()
-    ([2, 1, 2], [-1, 0, 0], [[1], [2]])
+    >>> packed.node_lengths, packed.parent_ids, packed.candidate_nodes
+    ((2, 1, 2), (-1, 0, 0), ((1,), (2,)))
     """
     return pack_paths(
         [TokenPath(tuple(map(tuple, path[:-1])), tuple(map(tuple, path[-1:]))) for path in paths], packing
@@ -51,8 +50,8 @@ def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedB
         ValueError: If there is no path, or a segment is empty.
 
     >>> packed = pack_paths([TokenPath(((7, 8),), ((1,), (2, 3))), TokenPath(((7, 8),), ((2, 3),))])
-    >>> packed.input_ids.tolist(), packed.position_ids.tolist(), packed.candidate_nodes.tolist()
-    ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3], [[1, 2], [2, -1]])
+    >>> packed.input_ids.tolist(), packed.position_ids.tolist(), packed.candidate_nodes
+    ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3], ((1, 2), (2,)))
     """
     if not paths or any(not path.own or not all((*path.shared, *path.own)) for path in paths):
         raise ValueError("Expected at least one path, of segments that are not empty.")
@@ -74,15 +73,14 @@ def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedB
         for segment in path.shared:
             parent = add(parent, segment, row)
         owner = row if separates_statements else index
-        own = [add(parent, segment, owner) for segment in path.own]
-        candidate_nodes.append(torch.tensor(own))
+        candidate_nodes.append(tuple(add(parent, segment, owner) for segment in path.own))
     return PackedBatch(
         torch.tensor(list(chain.from_iterable(segments))),
         torch.cat(_positions(segments, parents)),
-        torch.tensor([len(segment) for segment in segments]),
-        torch.tensor(parents),
-        pad_sequence(candidate_nodes, batch_first=True, padding_value=-1),
-        pad_sequence([torch.tensor(path.unrelated or (False,) * len(path.own)) for path in paths], batch_first=True),
+        tuple(len(segment) for segment in segments),
+        tuple(parents),
+        tuple(candidate_nodes),
+        tuple(path.unrelated or (False,) * len(path.own) for path in paths),
     )
 
 
@@ -95,9 +93,9 @@ def _positions(segments: Sequence[Sequence[int]], parents: Sequence[int]) -> lis
     return positions
 
 
-def node_starts(packed: PackedBatch) -> Tensor:
+def node_starts(packed: PackedBatch) -> list[int]:
     """Return the (M,) index of the first token of each node."""
-    return packed.node_lengths.cumsum(0) - packed.node_lengths
+    return list(accumulate(packed.node_lengths[:-1], initial=0))
 
 
 def paths_of(packed: PackedBatch) -> list[list[int]]:
@@ -106,8 +104,7 @@ def paths_of(packed: PackedBatch) -> list[list[int]]:
     >>> paths_of(pack([[[7, 8], [1]], [[7, 8], [2, 3]]]))
     [[0, 1], [0, 2]]
     """
-    parents = packed.parent_ids.tolist()
-    return [_path_to(node, parents) for node in packed.leaf_nodes.tolist()]
+    return [_path_to(node, packed.parent_ids) for node in packed.leaf_nodes]
 
 
 def _path_to(node: int, parents: Sequence[int]) -> list[int]:
@@ -121,23 +118,18 @@ def _path_to(node: int, parents: Sequence[int]) -> list[int]:
 
 def unpack(packed: PackedBatch) -> list[TokenPath]:
     """Return the token paths of a batch in the order of its candidates: the inverse of `pack_paths`."""
-    segments = [tuple(segment.tolist()) for segment in torch.split(packed.input_ids, packed.node_lengths.tolist())]
-    parents = packed.parent_ids.tolist()
+    tokens, parents = iter(packed.input_ids.tolist()), packed.parent_ids
+    segments = [tuple(islice(tokens, length)) for length in packed.node_lengths]
     return [
         TokenPath(
             tuple(segments[node] for node in _path_to(parents[own[0]], parents)),
-            tuple(segments[node] for node in own if node >= 0),
-            tuple(flag for node, flag in zip(own, unrelated, strict=True) if node >= 0) if any(unrelated) else (),
+            tuple(segments[node] for node in own),
+            unrelated if any(unrelated) else (),
         )
-        for own, unrelated in zip(packed.candidate_nodes.tolist(), packed.unrelated.tolist(), strict=True)
+        for own, unrelated in zip(packed.candidate_nodes, packed.unrelated, strict=True)
     ]
 
 
 def to_rows(packed: PackedBatch) -> PackedBatch:
     """Return the same candidates on the same device, each with its own nodes, for the packing check."""
-    return to_device(pack_paths(unpack(packed), "rows"), packed.input_ids.device)
-
-
-def to_device(packed: PackedBatch, device: torch.device) -> PackedBatch:
-    """Return a batch on a device."""
-    return PackedBatch(*(tensor.to(device) for tensor in packed))
+    return pack_paths(unpack(packed), "rows").to(packed.input_ids.device)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from radreward.models.pooling import TokenSpans, node_spans, reference_spans
+from radreward.devices import copy_to
+from radreward.models.pooling import TokenSpans, candidate_spans, pad_rows, reference_spans
 from radreward.types import PackedBatch, Side
 
 WINDOW = 9
@@ -145,22 +146,26 @@ class TokenComparison(nn.Module):
 
         The evidence of a window is assigned to its largest token, so that a neighbouring statement gets none.
         """
-        spans = node_spans(packed, packed.candidate_nodes)
+        spans = candidate_spans(packed)
         candidate = self._project(hidden, spans)
         reference = self._project(hidden, reference_spans(packed))
         evidence = self._compare(candidate, reference, self.candidate_evidence)
-        if self.predicts_findings and packed.candidate_nodes.shape[1] > 1:
-            unrelated = packed.unrelated.gather(1, spans.node)
+        num_nodes = max(map(len, packed.candidate_nodes))
+        if self.predicts_findings and num_nodes > 1:
+            unrelated = copy_to(pad_rows(packed.unrelated, False).gather(1, spans.node), hidden.device)
             evidence = evidence._replace(values=_without_match(evidence.values, unrelated))
-            log_prior = _log_prior(evidence.values[..., -2:].detach(), spans.node)
+            node = copy_to(spans.node, hidden.device)
+            log_prior = _log_prior(evidence.values[..., -2:].detach(), node, num_nodes)
             candidate = candidate._replace(log_prior=log_prior - _BLOCKED * unrelated)
         return PairEvidence(evidence, self._compare(reference, candidate, self.reference_evidence))
 
     def _project(self, hidden: Tensor, spans: TokenSpans) -> _ProjectedSide:
-        states = spans.gather(hidden)
         # Windows do not reach from one node to the next.
-        slots = torch.arange(spans.mask.shape[1], device=hidden.device) + WINDOW // 2 * spans.node
-        return _ProjectedSide(self.key(states), self.value(states), spans.mask, slots)
+        slots = torch.arange(spans.mask.shape[1]) + WINDOW // 2 * spans.node
+        num_slots = int(slots.max()) + 1
+        spans, slots = spans.to(hidden.device), copy_to(slots, hidden.device)
+        states = spans.gather(hidden)
+        return _ProjectedSide(self.key(states), self.value(states), spans.mask, slots, num_slots)
 
     def _compare(self, own: _ProjectedSide, other: _ProjectedSide, output: nn.Linear) -> TokenEvidence:
         """Return the evidence of one side's tokens, compared with the other side's and joined with their neighbours."""
@@ -191,13 +196,14 @@ class _ProjectedSide(NamedTuple):
     mask: Tensor
     slots: Tensor
     """(C, S) int64: place of each token if half a window is left free between nodes."""
+    num_slots: int
     log_prior: Tensor | None = None
     """(C, S) logarithm of the factor of each token in the alignment of the other side; None for 1."""
 
     def spread(self, values: Tensor) -> Tensor:
         """Return the (C, S, D) values of the tokens at their slots, 0 in between."""
         index = self.slots.unsqueeze(-1).expand_as(values)
-        return values.new_zeros(len(values), int(self.slots.max()) + 1, values.shape[-1]).scatter(1, index, values)
+        return values.new_zeros(len(values), self.num_slots, values.shape[-1]).scatter(1, index, values)
 
     def collect(self, values: Tensor) -> Tensor:
         """Return the (C, S, D) values at the slots of the tokens."""
@@ -210,14 +216,15 @@ def _without_match(values: Tensor, unrelated: Tensor) -> Tensor:
     return torch.stack([*errors, matched.where(~unrelated, 0.0), wrong + matched * unrelated], -1)
 
 
-def _log_prior(weights: Tensor, node: Tensor) -> Tensor:
+def _log_prior(weights: Tensor, node: Tensor, num_nodes: int) -> Tensor:
     """Return the (C, S) logarithm of the factor of the node of each token, see `TokenComparison`.
 
     Args:
         weights: (C, S, 2) matched and wrong weight of the tokens.
         node: (C, S) node of each token.
+        num_nodes: Maximum number of nodes of a candidate.
     """
-    sums = weights.new_zeros(len(node), int(node.max()) + 1, 2)
+    sums = weights.new_zeros(len(node), num_nodes, 2)
     matched, wrong = sums.scatter_add_(1, node.unsqueeze(-1).expand_as(weights), weights).unbind(-1)
     right = (matched + _MIN_WEIGHT) / (_PARTLY_RIGHT * wrong + _MIN_WEIGHT)
     return 4 * right.clamp_max(1.0).log().gather(1, node)

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from radreward.data.collators.sft import IGNORE_INDEX
-from radreward.data.packing import node_starts, pack, to_device
+from radreward.data.collators.sft import TargetTokens
+from radreward.data.packing import node_starts, pack
+from radreward.devices import copy_to
 from radreward.models.transformers_attention import packed_inputs
 from radreward.types import PackedBatch
 
@@ -78,25 +79,22 @@ def _row_log_probs(
 ) -> Tensor:
     """Return the log-probabilities of all completions, one after the other."""
     causal_lm = unwrap_peft(model)
-    packed = to_device(pack([[prompt, completion] for completion in completions]), causal_lm.device)
+    packed = pack([[prompt, completion] for completion in completions]).to(causal_lm.device)
     # Each token is predicted by the one before it; the first of a completion by the last of the prompt.
-    previous = torch.arange(len(packed.input_ids), device=causal_lm.device) - 1
-    previous[node_starts(packed)[packed.leaf_nodes]] = len(prompt) - 1
-    inputs = packed_inputs(causal_lm, packed)
-    logits = causal_lm(**inputs, logits_to_keep=previous[len(prompt) :]).logits[0].float()
+    previous = torch.arange(len(packed.input_ids)) - 1
+    starts = node_starts(packed)
+    previous[[starts[node] for node in packed.leaf_nodes]] = len(prompt) - 1
+    columns = copy_to(previous[len(prompt) :], causal_lm.device)
+    logits = causal_lm(**packed_inputs(causal_lm, packed), logits_to_keep=columns).logits[0].float()
     if temperature != 1.0:
         logits = logits / temperature
     return -F.cross_entropy(logits, packed.input_ids[len(prompt) :], reduction="none")
 
 
-def next_token_loss(model: Any, packed: PackedBatch, labels: Tensor) -> Tensor:
-    """Return the () mean cross-entropy of the next tokens under a causal language model.
-
-    `labels` are the (T,) int64 next tokens of the T packed tokens. No logits are computed at `IGNORE_INDEX`.
-    """
-    columns = (labels != IGNORE_INDEX).nonzero().flatten()
-    logits = model(**packed_inputs(model, packed), logits_to_keep=columns).logits[0]
-    return F.cross_entropy(logits.float(), labels[columns])
+def next_token_loss(model: Any, packed: PackedBatch, targets: TargetTokens) -> Tensor:
+    """Return the () mean cross-entropy of the target tokens under a causal language model."""
+    logits = model(**packed_inputs(model, packed), logits_to_keep=targets.columns).logits[0]
+    return F.cross_entropy(logits.float(), targets.ids)
 
 
 def unwrap_peft(model: Any) -> Any:

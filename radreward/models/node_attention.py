@@ -54,7 +54,7 @@ class NodeLayout:
     @classmethod
     def from_packed(cls, packed: PackedBatch, causal: bool) -> NodeLayout:
         """Return the layout of a packed batch."""
-        return cls(packed.node_lengths.tolist(), packed.parent_ids.tolist(), causal)
+        return cls(packed.node_lengths, packed.parent_ids, causal)
 
     def is_sequence(self, block: int, window: int | None) -> bool:
         """Return True if plain causal attention suffices: the block has no ancestors and fits the window."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import accumulate, repeat
 from typing import NamedTuple
 
 import torch
@@ -10,11 +12,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from radreward.data.packing import node_starts
+from radreward.devices import copy_to
 from radreward.types import PackedBatch
 
 
 class TokenSpans(NamedTuple):
-    """Tokens of the nodes of each candidate, one node after the other, padded."""
+    """Tokens of the nodes of each candidate, one node after the other, padded; on the CPU before `to`."""
 
     columns: Tensor
     """(C, S) int64: indices of the tokens."""
@@ -23,26 +26,46 @@ class TokenSpans(NamedTuple):
     node: Tensor
     """(C, S) int64: number of each token's node among the nodes of its candidate; the last one at padding."""
 
+    def to(self, device: torch.device) -> TokenSpans:
+        """Return the spans on a device."""
+        return TokenSpans(*(copy_to(part, device) for part in self))
+
     def gather(self, hidden: Tensor) -> Tensor:
         """Return (C, S, H) states, zeros at padding, from (T, H) hidden states."""
         return hidden[self.columns] * self.mask.unsqueeze(-1)
 
 
-def node_spans(packed: PackedBatch, nodes: Tensor) -> TokenSpans:
-    """Return the tokens of (C, M) nodes of C candidates; -1, padding or the parent of a root, has no token."""
-    index = nodes.clamp_min(0)
-    lengths = packed.node_lengths[index] * (nodes >= 0)
+def node_spans(packed: PackedBatch, nodes: Sequence[Sequence[int]]) -> TokenSpans:
+    """Return the tokens of the nodes of each of C candidates; -1, the parent of a root, has no token."""
+    padded = pad_rows(nodes, -1)
+    index = padded.clamp_min(0)
+    lengths = torch.tensor(packed.node_lengths)[index] * (padded >= 0)
     ends = lengths.cumsum(1)  # of each node among the tokens of its candidate
-    offset = torch.arange(int(ends[:, -1].max()), device=nodes.device).expand(len(nodes), -1).contiguous()
+    offset = torch.arange(int(ends[:, -1].max())).expand(len(padded), -1).contiguous()
     mask = offset < ends[:, -1:]
-    node = torch.searchsorted(ends, offset, right=True).clamp_max(nodes.shape[1] - 1)
-    first = node_starts(packed)[index] - (ends - lengths)  # of a node's tokens, less those before it
+    node = torch.searchsorted(ends, offset, right=True).clamp_max(padded.shape[1] - 1)
+    first = torch.tensor(node_starts(packed))[index] - (ends - lengths)  # of a node's tokens, less those before it
     return TokenSpans((first.gather(1, node) + offset) * mask, mask, node)
+
+
+def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Tensor:
+    """Return rows of numbers as a tensor on the CPU, padded with a value.
+
+    >>> pad_rows([[1, 2], [3]], -1).tolist()
+    [[1, 2], [3, -1]]
+    """
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *repeat(value, width - len(row))] for row in rows])
+
+
+def candidate_spans(packed: PackedBatch) -> TokenSpans:
+    """Return the tokens of each candidate."""
+    return node_spans(packed, packed.candidate_nodes)
 
 
 def reference_spans(packed: PackedBatch) -> TokenSpans:
     """Return the tokens of the reference of each candidate."""
-    return node_spans(packed, packed.parent_ids[packed.candidate_nodes[:, :1]])
+    return node_spans(packed, [[packed.parent_ids[nodes[0]]] for nodes in packed.candidate_nodes])
 
 
 class Pooling(nn.Module, ABC):
@@ -69,8 +92,8 @@ class LastTokenPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        ends = packed.node_lengths.cumsum(0)
-        return hidden[ends[packed.leaf_nodes] - 1]
+        ends = list(accumulate(packed.node_lengths))
+        return hidden[copy_to(torch.tensor([ends[node] - 1 for node in packed.leaf_nodes]), hidden.device)]
 
 
 class MeanPooling(Pooling):
@@ -78,7 +101,7 @@ class MeanPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        spans = node_spans(packed, packed.candidate_nodes)
+        spans = candidate_spans(packed).to(hidden.device)
         return spans.gather(hidden).sum(1) / spans.mask.sum(1, keepdim=True)
 
 
@@ -87,7 +110,8 @@ class FirstTokenPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        return hidden[node_starts(packed)[packed.leaf_nodes]]
+        starts = node_starts(packed)
+        return hidden[copy_to(torch.tensor([starts[node] for node in packed.leaf_nodes]), hidden.device)]
 
 
 class CrossMatchingPooling(Pooling):
@@ -112,7 +136,7 @@ class CrossMatchingPooling(Pooling):
 
     def forward(self, hidden: Tensor, packed: PackedBatch) -> Tensor:
         """See `Pooling.forward`."""
-        reference, candidate = reference_spans(packed), node_spans(packed, packed.candidate_nodes)
+        reference, candidate = reference_spans(packed).to(hidden.device), candidate_spans(packed).to(hidden.device)
         x, y = self.project(reference.gather(hidden)), self.project(candidate.gather(hidden))
         sides = (
             *self._compare_side(y, x, candidate.mask, reference.mask),

@@ -13,7 +13,8 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache, DynamicLayer, PreTrainedConfig, PreTrainedTokenizerBase
 
-from radreward.data.packing import pack, paths_of, to_device
+from radreward.data.packing import pack, paths_of
+from radreward.devices import copy_to
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt, sample_tokens
 from radreward.models.transformers_attention import decoding_inputs, is_encoder, packed_inputs
 from radreward.types import PackedBatch
@@ -111,7 +112,7 @@ class TransformersEngine(RolloutEngine):
         """Compute keys and values of all prompts, for each completion, except the last tokens, which `_step` reads."""
         last_tokens = [next(piece[-1] for piece in reversed(prompt) if piece) for prompt in prompts]
         paths = [_drop_last_token(prompt) for prompt in prompts]
-        packed = to_device(pack(paths), device)
+        packed = pack(paths).to(device)
         cache = DynamicCache()
         inputs = packed_inputs(self.model, packed) | {"use_cache": True, "past_key_values": cache}
         self.model(**inputs, logits_to_keep=1)
@@ -212,11 +213,9 @@ def _drop_last_token(prompt: TokenizedPrompt) -> list[Sequence[int]]:
 
 def _path_columns(packed: PackedBatch) -> tuple[Tensor, Tensor]:
     """Return the (C, P) indices of each path's tokens, and a (C, P) mask that excludes padding."""
-    nodes = torch.split(
-        torch.arange(len(packed.input_ids), device=packed.input_ids.device), packed.node_lengths.tolist()
-    )
+    nodes = torch.split(torch.arange(len(packed.input_ids)), list(packed.node_lengths))
     columns = [torch.cat([nodes[node] for node in path]) for path in paths_of(packed)]
-    padded = pad_sequence(columns, batch_first=True, padding_value=-1)
+    padded = copy_to(pad_sequence(columns, batch_first=True, padding_value=-1), packed.input_ids.device)
     return padded.clamp_min(0), padded >= 0
 
 

@@ -65,6 +65,7 @@ class BaseModule(LightningModule, ABC):
         super().__init__()
         self.optimizer_config = optimizer or AdamWConfig()
         self._packing_checked = False
+        self._unchecked_loss: tuple[Tensor, Sequence[str]] | None = None
 
     @abstractmethod
     def new_modules(self) -> list[nn.Module]:
@@ -142,6 +143,24 @@ class BaseModule(LightningModule, ABC):
             raise FloatingPointError(
                 f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}."
             )
+
+    def check_loss_after_backward(self, loss: Tensor, group_ids: Sequence[str]) -> None:
+        """Request the check of `on_after_backward`. Call this method in `training_step`.
+
+        To read the loss earlier, a GPU would have to finish the forward pass before the backward pass is queued.
+        """
+        self._unchecked_loss = loss.detach(), group_ids
+
+    def on_after_backward(self) -> None:
+        """Stop all ranks if the loss of any rank is not finite, before the weights change.
+
+        Raises:
+            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
+        """
+        if self._unchecked_loss is not None:
+            loss, group_ids = self._unchecked_loss
+            self._unchecked_loss = None
+            self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", group_ids)
 
     def log_metric_table(self, table: MetricTable) -> None:
         """Log every defined value as `val/METRIC_ROW`. The table must be the same on all ranks."""

@@ -134,12 +134,8 @@ class GenerativeModule(BaseModule, ABC):
             own[name].copy_(value)
 
     def log_loss(self, loss: Tensor, ids: Sequence[str]) -> Tensor:
-        """Log the mean of the ranks' () losses, see `mean_over_ranks`, as train/loss; return the loss of this rank.
-
-        Raises:
-            FloatingPointError: If the loss of any rank is not finite. The message names the groups.
-        """
-        self.raise_if_not_finite(loss.detach(), f"The loss is {loss.item()} in", ids)
+        """Log the mean of the ranks' () losses, see `mean_over_ranks`, as train/loss; return the loss of this rank."""
+        self.check_loss_after_backward(loss, ids)
         mean = all_reduce_mean({"loss": loss.detach()})["loss"]
         self.log("train/loss", mean, prog_bar=True, batch_size=len(ids))
         return loss

@@ -150,7 +150,6 @@ class GRPOModule(GenerativeModule):
         """Return the objective's loss of the completions, which are sampled at the first update on a batch.
 
         Raises:
-            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
             InputError: If a reward cannot be computed, or packing changes log-probabilities.
         """
         rollout_batch = self.rollout_batch or self.sample_rollouts(batch, batch_idx)

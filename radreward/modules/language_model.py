@@ -40,12 +40,8 @@ class LanguageModelModule(GenerativeModule):
         return require_collator(data, LanguageModelCollator, "a language model").prompt_encoder
 
     def training_step(self, batch: LanguageModelBatch, batch_idx: int) -> Tensor:
-        """Return the mean loss over the tokens of all ranks.
-
-        Raises:
-            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
-        """
-        loss = next_token_loss(self.model, batch.packed, batch.labels)
+        """Return the mean loss over the tokens of all ranks."""
+        loss = next_token_loss(self.model, batch.packed, batch.targets)
         return self.log_loss(mean_over_ranks(loss, batch.num_tokens), batch.ids)
 
     def on_validation_start(self) -> None:
@@ -54,7 +50,7 @@ class LanguageModelModule(GenerativeModule):
 
     def validation_step(self, batch: LanguageModelBatch, batch_idx: int) -> None:
         """Compute the loss of a batch."""
-        loss = next_token_loss(self.model, batch.packed, batch.labels)
+        loss = next_token_loss(self.model, batch.packed, batch.targets)
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
         self.val_loss_mean.update(loss, batch.num_tokens)
 

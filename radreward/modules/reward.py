@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from lightning.pytorch import Callback
@@ -15,7 +16,8 @@ from radreward.criteria import Criteria
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.paired_datamodule import PairedReportDataModule
-from radreward.distributed import all_reduce_mean, world_size
+from radreward.devices import copy_to
+from radreward.distributed import all_reduce_mean, all_reduce_sum
 from radreward.errors import InputError
 from radreward.metrics import KendallTauB, PairwiseAccuracy, SpearmanRho
 from radreward.models import Backbone, build_reward_model
@@ -99,7 +101,6 @@ class RewardModule(BaseModule):
         """Return the objective's loss of a batch.
 
         Raises:
-            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
             InputError: If packing changes rewards, or the loss does not depend on the model. In the second case, the
                 message names the objective.
         """
@@ -107,7 +108,7 @@ class RewardModule(BaseModule):
         output = self.objective(_reward_batch(self(batch.packed), batch.targets, self.criteria))
         if not output.loss.requires_grad:
             raise InputError(f"{type(self.objective).__name__}: Expected a loss that depends on the model.")
-        self.raise_if_not_finite(output.loss, f"The loss is {output.loss.item()} in", batch.ids)
+        self.check_loss_after_backward(output.loss, batch.ids)
         self.log_training({"loss": output.loss, **output.logs}, batch)
         return output.loss
 
@@ -182,15 +183,16 @@ class RewardModule(BaseModule):
         self.num_truncated = 0
 
     def log_training(self, values: Mapping[str, Tensor], batch: RewardTrainingBatch) -> None:
-        """Log the loss, the terms of the objective, and the prompts truncated so far, averaged over ranks."""
-        truncated = torch.tensor(float(batch.num_truncated * world_size()), device=self.device)
-        means = all_reduce_mean({**values, "truncated": truncated})
-        self.num_truncated += int(means.pop("truncated"))
-        size = len(batch.ids)
+        """Log the loss and the terms of the objective, averaged over ranks."""
+        means, size = all_reduce_mean(dict(values)), len(batch.ids)
         self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
         self.log_dict({f"train/{log_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size)
+
+    def on_train_batch_end(self, outputs: Any, batch: RewardTrainingBatch, batch_idx: int) -> None:
+        """Log the number of prompts of all ranks that were truncated so far."""
+        self.num_truncated += int(all_reduce_sum(torch.tensor(batch.num_truncated, device=self.device)))
         if self.num_truncated:
-            self.log("train/truncated", float(self.num_truncated), batch_size=size)
+            self.log("train/truncated", float(self.num_truncated), batch_size=len(batch.ids))
 
 
 def _reward_batch(output: RewardOutput, targets: RewardTargets, criteria: Criteria) -> RewardBatch:
@@ -201,7 +203,7 @@ def _reward_batch(output: RewardOutput, targets: RewardTargets, criteria: Criter
     if output.evidence is not None and targets.located_errors is not None:
         candidate, reference = output.evidence.candidate.values, output.evidence.reference.values
         located_errors = LocatedErrorBatch(candidate, reference, targets.located_errors)
-    weights = criteria.weights.to(output.rewards.device)
+    weights = copy_to(criteria.weights, output.rewards.device)
     return RewardBatch(
         output.rewards, targets.rewards, targets.group, targets.pairs, weights, finding_weights, located_errors
     )

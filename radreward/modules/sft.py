@@ -87,16 +87,15 @@ class SFTModule(GenerativeModule):
         """Return the mean loss over the answer tokens of all ranks.
 
         Raises:
-            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
             InputError: If packing changes the loss.
         """
         self.check_packing_once(batch)
-        loss = next_token_loss(self.model, batch.packed, batch.labels)
+        loss = next_token_loss(self.model, batch.packed, batch.targets)
         return self.log_loss(mean_over_ranks(loss, batch.num_tokens), batch.ids)
 
     def check_packing(self, batch: SFTBatch) -> None:
         """Compare the loss of packed and of separate candidates."""
-        packed_loss = float(next_token_loss(self.model, batch.packed, batch.labels))
+        packed_loss = float(next_token_loss(self.model, batch.packed, batch.targets))
         loss = float(next_token_loss(self.model, *batch.unpacked()))
         if not abs(packed_loss - loss) <= self.packing_tolerance(1e-3, 0.1) * max(1.0, abs(loss)):
             raise InputError(
@@ -112,7 +111,7 @@ class SFTModule(GenerativeModule):
 
     def validation_step(self, batch: SFTBatch, batch_idx: int) -> dict[str, ValidationExample] | None:
         """Compute the loss of the written answers, and compare generated answers with them; return the first one."""
-        loss = next_token_loss(self.model, batch.packed, batch.labels)
+        loss = next_token_loss(self.model, batch.packed, batch.targets)
         self.raise_if_not_finite(loss, f"The loss is {loss.item()} in validation,", batch.ids)
         self.val_loss_mean.update(loss, batch.num_tokens)
         if not self.is_final_validation and self._remaining <= 0:

@@ -27,7 +27,8 @@ class CriterionWeighting(nn.Module, ABC):
 
     def forward(self, values: Tensor) -> Tensor:
         """Return the weighted mean over criteria: (..., N) to (...)."""
-        weights = self.weights(values.shape[-1]).to(values)
+        weights = self.weights(values.shape[-1])
+        weights = weights.to(values.device, values.dtype, non_blocking=values.is_cuda)
         return (values * weights).sum(-1) / weights.sum()
 
     if TYPE_CHECKING:

@@ -49,8 +49,8 @@ def test_unpack_inverts_pack_paths_of_statements(given_paths: list[TokenPath], p
 @given(token_paths, packings)
 def test_statements_start_after_the_shared_segments(given_paths: list[TokenPath], packing: Packing) -> None:
     packed = pack_paths(given_paths, packing)
-    positions = torch.split(packed.position_ids, packed.node_lengths.tolist())
-    for own, path in zip(packed.candidate_nodes.tolist(), given_paths, strict=True):
+    positions = torch.split(packed.position_ids, list(packed.node_lengths))
+    for own, path in zip(packed.candidate_nodes, given_paths, strict=True):
         start = sum(map(len, path.shared))
         assert [positions[node].tolist() for node in own if node >= 0] == [
             list(range(start, start + len(statement))) for statement in path.own
@@ -59,7 +59,7 @@ def test_statements_start_after_the_shared_segments(given_paths: list[TokenPath]
 
 def test_equal_statements_of_a_reference_are_one_node_in_trees_only() -> None:
     paths = [TokenPath(((7, 8),), ((1,), (2, 3))), TokenPath(((7, 8),), ((2, 3), (4,))), TokenPath(((9,),), ((1,),))]
-    assert pack_paths(paths, "tree").candidate_nodes.tolist() == [[1, 2], [2, 3], [5, -1]]
+    assert pack_paths(paths, "tree").candidate_nodes == ((1, 2), (2, 3), (5,))
     assert len(pack_paths(paths, "rows").node_lengths) == 3 + 5
 
 
@@ -72,7 +72,7 @@ def test_leaf_nodes_several_statements_raise() -> None:
 @given(paths, packings)
 def test_positions_count_the_tokens_of_the_path(given_paths: list[list[list[int]]], packing: Packing) -> None:
     packed = pack(given_paths, packing)
-    positions = torch.split(packed.position_ids, packed.node_lengths.tolist())
+    positions = torch.split(packed.position_ids, list(packed.node_lengths))
     for nodes, path in zip(paths_of(packed), given_paths, strict=True):
         assert [int(p) for node in nodes for p in positions[node]] == list(range(sum(map(len, path))))
 
@@ -85,7 +85,7 @@ def test_tree_packing_encodes_each_shared_prefix_once(given_paths: list[list[lis
     assert len(tree.input_ids) == sum(map(len, [*prefixes.values(), *own]))
     assert len(rows.input_ids) == sum(len(segment) for path in given_paths for segment in path)
     assert len(rows.node_lengths) == sum(map(len, given_paths))
-    assert all(parent < node for node, parent in enumerate(tree.parent_ids.tolist()))
+    assert all(parent < node for node, parent in enumerate(tree.parent_ids))
 
 
 def test_pack_empty_segment_raises() -> None:

@@ -100,7 +100,7 @@ def test_evidence_of_separate_statements_equals_a_loop(predicts_findings: bool) 
     packed = pack_paths([TokenPath(((0,) * 6,), nodes) for nodes in own])
     hidden = torch.randn(len(packed.input_ids), 8)
     evidence = comparison(hidden, packed)
-    reference, *rest = torch.split(hidden, packed.node_lengths.tolist())
+    reference, *rest = torch.split(hidden, list(packed.node_lengths))
     for row, statements in enumerate((rest[:3], rest[3:])):
         parts = [_loop(comparison, states, reference, comparison.candidate_evidence) for states in statements]
         factors = torch.ones(sum(map(len, statements)))

@@ -57,7 +57,7 @@ def test_decoder_states_equal_those_of_plain_sequences(kind: str, packing: Any) 
     model = _model(kind).double()
     # Copies without sharing: states of a path's own tokens are at the end of its plain sequence.
     packed = pack(PATHS, packing)
-    ends = packed.node_lengths.cumsum(0)[packed.leaf_nodes].tolist()
+    ends = torch.tensor(packed.node_lengths).cumsum(0)[list(packed.leaf_nodes)].tolist()
     with torch.no_grad():
         rows = [torch.tensor([sum(path.segments, [])]) for path in unpack(packed)]
         expected = [model(input_ids=row, use_cache=False).last_hidden_state[0] for row in rows]

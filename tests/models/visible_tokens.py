@@ -8,7 +8,7 @@ from radreward.types import PackedBatch
 
 def visible_tokens(packed: PackedBatch, causal: bool, window: int | None = None) -> Tensor:
     """Return (T, T) bool: the tokens that each token attends to, by a loop."""
-    lengths, parents, positions = (part.tolist() for part in (*packed[2:4], packed.position_ids))
+    lengths, parents, positions = packed.node_lengths, packed.parent_ids, packed.position_ids.tolist()
     node_of = [node for node, length in enumerate(lengths) for _ in range(length)]
 
     def sees(query: int, key: int) -> bool:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.chat_encoding import ChatPromptEncoder
-from radreward.data.collators.sft import SFTBatch
+from radreward.data.collators.sft import SFTBatch, TargetTokens
 from radreward.errors import InputError
 from radreward.models.rollout_engine import Completion
 from radreward.modules import generation_metrics
@@ -47,10 +47,10 @@ def green_answer(counts: Tensor, matched: int, criteria: Criteria) -> str:
 
 
 def compare(criteria: Criteria, written: list[str], generated: list[str], target: Tensor) -> GenerationBatch:
-    packed = PackedBatch(*(torch.zeros(1),) * len(PackedBatch._fields))
+    packed = PackedBatch(torch.zeros(1), torch.zeros(1), (1,), (-1,), ((0,),), ((False,),))
     batch = SFTBatch(
         packed=packed,
-        labels=torch.zeros(1),
+        targets=TargetTokens(torch.zeros(1), torch.zeros(1)),
         error_counts=target,
         prompts=([],) * len(written),
         answers=tuple(written),

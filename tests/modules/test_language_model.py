@@ -71,7 +71,7 @@ def test_loss_equals_that_of_plain_sequences() -> None:
                 losses.append(F.cross_entropy(model(tokens[None]).logits[0, :-1], tokens[1:], reduction="none"))
     assert len(losses) > 2
     expected = torch.cat(losses).mean()
-    torch.testing.assert_close(next_token_loss(model, batch.packed, batch.labels), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(next_token_loss(model, batch.packed, batch.targets), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_fit_learns_reports_and_sft_starts_from_it(tmp_path: Path, records: Path) -> None:

@@ -84,8 +84,8 @@ def test_training_step_logs_terms_by_criterion(
     parts = [log.values[f"train/{name}/loss"] for name in ("BradleyTerry", "CountRegression")]
     assert sum(parts) == pytest.approx(losses[-1])
     assert "train/truncated" not in log.values
-    reward_module.training_step(batch._replace(num_truncated=3), 0)
-    reward_module.training_step(batch._replace(num_truncated=1), 0)
+    for count in (3, 1):
+        reward_module.on_train_batch_end(None, batch._replace(num_truncated=count), 0)
     assert log.values["train/truncated"] == 4
 
 
@@ -94,8 +94,9 @@ def test_training_step_loss_not_finite_raises_with_step_and_groups(
 ) -> None:
     reward_module = module(NaNObjective())
     Log(reward_module, monkeypatch)
+    reward_module.training_step(batch, 0)
     with pytest.raises(FloatingPointError, match=r"The loss is nan in step 7, groups first, second\."):
-        reward_module.training_step(batch, 0)
+        reward_module.on_after_backward()
 
 
 def test_validation_step_reward_not_finite_raises(

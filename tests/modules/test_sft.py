@@ -161,7 +161,7 @@ def test_packed_loss_and_gradients_equal_separate_rows(config: Path) -> None:
     for packing in ("tree", "rows"):
         training, module = ready(config, f"data.collator.packing={packing}", "model.backbone.name=tiny-mistral", *LONG)
         batch = next(iter(training.data.train_dataloader()))
-        loss = next_token_loss(module.model, batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.targets)
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
         gradients.append({n: p.grad for n, p in module.model.named_parameters() if p.grad is not None})
@@ -181,7 +181,7 @@ def test_loss_is_mean_over_answer_tokens(config: Path) -> None:
             target = collator.prompt_encoder.encode_answer(answer)
             logits = module.model(torch.tensor([[*tokens, *target]]), use_cache=False).logits[0].log_softmax(-1)
             logps += [float(logits[len(tokens) - 1 + index, token]) for index, token in enumerate(target)]
-        loss = next_token_loss(module.model, batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.targets)
     assert float(loss) == pytest.approx(-sum(logps) / len(logps), rel=1e-5)
 
 
@@ -193,7 +193,7 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
     for _ in range(120):
         optimizer.zero_grad()
-        loss = next_token_loss(module.model, batch.packed, batch.labels)
+        loss = next_token_loss(module.model, batch.packed, batch.targets)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     assert loss.item() < 0.05

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from torch import Tensor
-
 from radreward.criteria import Criteria
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.data.collators.base import Collator
-from radreward.data.collators.sft import count_labels, next_token_labels
+from radreward.data.collators.sft import TargetTokens, target_tokens
 from radreward.data.packing import pack
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.text.normalization import normalize_report
@@ -22,15 +20,15 @@ class LanguageModelBatch(NamedTuple):
 
     packed: PackedBatch
     """A node per part of a report of at most `max_length` tokens."""
-    labels: Tensor
-    """(T,) int64 next token in the part; -100 for its last one."""
+    targets: TargetTokens
+    """All tokens of the parts but the first of each."""
     ids: tuple[str, ...]
     """Group ids."""
 
     @property
     def num_tokens(self) -> int:
         """Number of tokens with loss."""
-        return count_labels(self.labels)
+        return len(self.targets.ids)
 
 
 class LanguageModelCollator(Collator):
@@ -65,7 +63,7 @@ class LanguageModelCollator(Collator):
         """Return a batch."""
         parts = [[part] for group in groups for part in self._parts(group)]
         packed = pack(parts)
-        return LanguageModelBatch(packed, next_token_labels(packed, [1] * len(parts)), tuple(g.id for g in groups))
+        return LanguageModelBatch(packed, target_tokens(packed, [1] * len(parts)), tuple(g.id for g in groups))
 
     def length(self, group: ReportGroup) -> int:
         """Return the number of tokens of the reference."""

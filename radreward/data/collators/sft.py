@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
@@ -16,12 +17,19 @@ from radreward.data.chat_encoding import ChatPromptEncoder, ChatTemplateName
 from radreward.data.collators.base import Collator, LabelledCandidate, candidates_of, error_tensor
 from radreward.data.packing import Packing, node_starts, pack, to_rows
 from radreward.data.prompt_encoder import PromptTooLongError
+from radreward.devices import copy_to
 from radreward.errors import TooLongError
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.types import PackedBatch, ReportGroup
 
-IGNORE_INDEX = -100
-"""Label of tokens without loss."""
+
+class TargetTokens(NamedTuple):
+    """The n tokens of a packed batch that a language model learns to predict."""
+
+    columns: Tensor
+    """(n,) int64: index of the token before each of them."""
+    ids: Tensor
+    """(n,) int64."""
 
 
 class SFTBatch(NamedTuple):
@@ -29,8 +37,8 @@ class SFTBatch(NamedTuple):
 
     packed: PackedBatch
     """The answer of a candidate is in the candidate's node."""
-    labels: Tensor
-    """(R, L) int64 next token if it belongs to an answer; -100 elsewhere."""
+    targets: TargetTokens
+    """The tokens of the answers."""
     error_counts: Tensor
     """(C, N) float32 target error counts."""
     prompts: tuple[list[list[int]], ...]
@@ -47,12 +55,12 @@ class SFTBatch(NamedTuple):
     @property
     def num_tokens(self) -> int:
         """Number of tokens with loss."""
-        return count_labels(self.labels)
+        return len(self.targets.ids)
 
-    def unpacked(self) -> tuple[PackedBatch, Tensor]:
-        """Return the same candidates in separate sequences with their labels, for the packing check."""
+    def unpacked(self) -> tuple[PackedBatch, TargetTokens]:
+        """Return the same candidates in separate sequences with their target tokens, for the packing check."""
         rows = to_rows(self.packed)
-        return rows, next_token_labels(rows, [len(prompt[-1]) for prompt in self.prompts])
+        return rows, target_tokens(rows, [len(prompt[-1]) for prompt in self.prompts])
 
 
 class AnalysisWriter(ABC):
@@ -134,7 +142,7 @@ class SFTCollator(Collator):
         packed = pack([[*prompt[:-1], [*prompt[-1], *answer]] for _, _, prompt, answer in encoded], self.packing)
         return SFTBatch(
             packed=packed,
-            labels=next_token_labels(packed, [len(entry.prompt[-1]) for entry in encoded]),
+            targets=target_tokens(packed, [len(entry.prompt[-1]) for entry in encoded]),
             error_counts=torch.stack([entry.errors for entry in encoded]),
             prompts=tuple(entry.prompt for entry in encoded),
             answers=tuple(entry.text for entry in encoded),
@@ -177,20 +185,17 @@ class SFTCollator(Collator):
         return _EncodedCandidate(errors, text, prompt.segments, answer)
 
 
-def count_labels(labels: Tensor) -> int:
-    """Return the number of tokens with loss."""
-    return int((labels != IGNORE_INDEX).sum())
-
-
-def next_token_labels(packed: PackedBatch, starts: Sequence[int]) -> Tensor:
-    """Return (T,) int64 labels: the next token if it belongs to an answer, else `IGNORE_INDEX`.
+def target_tokens(packed: PackedBatch, starts: Sequence[int]) -> TargetTokens:
+    """Return the tokens of the answers.
 
     Args:
-        packed: Prompts with answers; an answer is in its candidate's node.
+        packed: Prompts with answers; an answer is the end of its candidate's node.
         starts: (C,) start of each answer in this node.
     """
-    labels = torch.full_like(packed.input_ids, IGNORE_INDEX)
-    ends = packed.node_lengths.cumsum(0)[packed.leaf_nodes].tolist()
-    for start, answer_start, end in zip(node_starts(packed)[packed.leaf_nodes].tolist(), starts, ends, strict=True):
-        labels[start + answer_start - 1 : end - 1] = packed.input_ids[start + answer_start : end]
-    return labels
+    first, ends = node_starts(packed), list(accumulate(packed.node_lengths))
+    ranges = [
+        torch.arange(first[node] + start - 1, ends[node] - 1)
+        for node, start in zip(packed.leaf_nodes, starts, strict=True)
+    ]
+    columns = copy_to(torch.cat(ranges), packed.input_ids.device)
+    return TargetTokens(columns, packed.input_ids[columns + 1])

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.data.packing import pack_paths, to_device
+from radreward.data.packing import pack_paths
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.devices import resolve_device
@@ -237,7 +237,7 @@ class RewardModelScorer(Scorer):
         """Return per path the (N + 2,) rewards and finding weights (NaN if not predicted), and the evidence."""
         output_of: dict[TokenPath, tuple[Tensor, _SideEvidence | None]] = {}
         for batch in _length_batches(paths, self.packing, self.max_batch_tokens):
-            packed = to_device(pack_paths(batch, self.packing), self._device)
+            packed = pack_paths(batch, self.packing).to(self._device)
             rewards, finding_weights, evidence = self._model(packed)
             if finding_weights is None:
                 finding_weights = rewards.new_full((len(rewards), 2), torch.nan)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from radreward.criteria import RadCliQCriteria
-from radreward.data.collators.sft import IGNORE_INDEX, CountsOnlyWriter, SFTCollator
+from radreward.data.collators.sft import CountsOnlyWriter, SFTCollator
 from radreward.data.packing import unpack
 from radreward.errors import InputError, TooLongError
 from radreward.synthesis import synthesize
@@ -24,39 +24,28 @@ def collator(**settings: object) -> SFTCollator:
     return SFTCollator(RadCliQCriteria(), tokenizer="tiny-generator", **options)  # type: ignore[arg-type]
 
 
-def test_labels_are_exactly_the_answers() -> None:
+def test_targets_are_exactly_the_answers() -> None:
     sft = collator()
     batch = sft.collate(GROUPS)
-    expected = {tuple(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers}
-    labelled = set()
-    for labels in torch.split(batch.labels, batch.packed.node_lengths.tolist()):
-        labelled.add(tuple(labels[labels != IGNORE_INDEX].tolist()))
-    labelled.remove(())
-    assert labelled == expected
-    assert int((batch.labels != IGNORE_INDEX).sum()) == sum(
-        len(sft.prompt_encoder.encode_answer(answer)) for answer in batch.answers
-    )
+    expected = [sft.prompt_encoder.encode_answer(answer) for answer in batch.answers]
+    assert batch.targets.ids.tolist() == sum(expected, [])
+    assert batch.num_tokens == sum(map(len, expected))
 
 
-def test_label_is_the_next_token() -> None:
+def test_target_is_the_next_token_of_the_candidate() -> None:
     batch = collator().collate(GROUPS[:1])
-    lengths = batch.packed.node_lengths.tolist()
-    nodes = list(zip(torch.split(batch.packed.input_ids, lengths), torch.split(batch.labels, lengths), strict=True))
-    for tokens, labels in (nodes[node] for node in batch.packed.leaf_nodes.tolist()):
-        at = (labels != IGNORE_INDEX).nonzero().flatten()
-        assert labels[at].tolist() == tokens[at + 1].tolist()
-        assert int(at[-1]) == len(tokens) - 2
+    columns = batch.targets.columns
+    assert torch.equal(batch.packed.input_ids[columns + 1], batch.targets.ids)
+    ends = torch.tensor(batch.packed.node_lengths).cumsum(0)[list(batch.packed.leaf_nodes)]
+    assert set((ends - 2).tolist()) <= set(columns.tolist())
 
 
-def test_unpacked_has_the_same_tokens_and_labels() -> None:
-    sft = collator()
-    batch = sft.collate(GROUPS)
-    rows, labels = batch.unpacked()
+def test_unpacked_has_the_same_tokens_and_targets() -> None:
+    batch = collator().collate(GROUPS)
+    rows, targets = batch.unpacked()
     assert len(rows.input_ids) > len(batch.packed.input_ids)
     assert unpack(rows) == unpack(batch.packed)
-    assert torch.equal(
-        labels[labels != IGNORE_INDEX].sort().values, batch.labels[batch.labels != IGNORE_INDEX].sort().values
-    )
+    assert torch.equal(targets.ids, batch.targets.ids)
 
 
 def test_answers_state_the_error_counts() -> None:
