@@ -7,15 +7,17 @@ and backward, variants in turn, after a warm-up, without the optimizer step, whi
 those of rows without padding, each candidate once. The FLOPs of a model are 4 · N · computed tokens (frozen weights
 have no gradients: 2 N forward, 2 N backward), with N weights in the layers and without attention; MFU is their rate
 over the peak of the device. A job without the peer measures the tree only, in a batch for which the peer has too
-little memory.
+little memory. Where one kernel computes attention, the tree is also measured with the loop over nodes.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import torch
 from rich.table import Table
@@ -27,9 +29,10 @@ from benchmarks._figures import Figure
 from benchmarks._gpu_models import Job, elapsed_seconds, reward_model
 from benchmarks.training_speed import Paths, all_pairs, random_paths
 from radreward.data.packing import Packing, pack
-from radreward.models import PooledRewardModel
+from radreward.models import PooledRewardModel, node_attention
+from radreward.models.varlen_attention import supports_varlen
 
-PEER, ROWS, TREE = "TRL's step", "rows", "tree"
+PEER, ROWS, TREE, LOOP = "TRL's step", "rows", "tree", "tree, node loop"
 WARM_UP = 2
 PUBLISHED_TFLOPS = 402
 """Published rate of LoRA on Llama 3 8B on one H100, 12,473 tokens/s."""
@@ -44,6 +47,13 @@ class Variant(NamedTuple):
     """Computed tokens without padding."""
     positions: int
     """Computed tokens with padding."""
+    context: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Around forward and backward."""
+
+
+def node_loop() -> AbstractContextManager[object]:
+    """Compute attention node by node instead of by one kernel."""
+    return patch.object(node_attention, "supports_varlen", return_value=False)
 
 
 def own_variant(model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
@@ -96,8 +106,9 @@ def pair_loss(variant: Variant, device: torch.device) -> Tensor:
 def gradients(model: PooledRewardModel, variant: Variant, device: torch.device) -> tuple[float, Tensor]:
     """Return the loss, and all gradients as one vector; the head's bias has none."""
     model.zero_grad()
-    loss = pair_loss(variant, device)
-    torch.autograd.backward(loss)
+    with variant.context():
+        loss = pair_loss(variant, device)
+        torch.autograd.backward(loss)
     parts = [p.grad.flatten() for n, p in model.named_parameters() if p.grad is not None and n != "head.out.bias"]
     return loss.item(), torch.cat(parts)
 
@@ -106,6 +117,9 @@ def build_variants(job: Job, model: PooledRewardModel, vocabulary: int) -> dict[
     """Return the variants of a job by name; the first is the one that the others are compared with."""
     paths, pairs = random_paths(job.case, vocabulary), all_pairs(job.case)
     tree = {TREE: own_variant(model, paths, pairs, "tree")}
+    head_size = model.config.hidden_size // model.config.num_attention_heads
+    if supports_varlen(torch.empty(1, 1, 1, head_size, dtype=torch.bfloat16, device=model.head.scale.device), None):
+        tree[LOOP] = tree[TREE]._replace(context=node_loop)
     if not job.case.peer:
         return tree
     return {PEER: peer_variant(model, paths, pairs), ROWS: own_variant(model, paths, pairs, "rows")} | tree
@@ -180,13 +194,14 @@ def time_variants(
 
 def step(variant: Variant, device: torch.device) -> None:
     """Run forward and backward."""
-    torch.autograd.backward(pair_loss(variant, device))
+    with variant.context():
+        torch.autograd.backward(pair_loss(variant, device))
 
 
 @torch.no_grad()
 def score_all(variant: Variant, device: torch.device) -> Tensor:
     """Return the rewards of all candidates without gradients; adapters are not merged."""
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+    with variant.context(), torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         return variant.score()
 
 

@@ -124,6 +124,17 @@ def test_step_different_gradient_raises(gpu: ModuleType) -> None:
         step.check(model, variants, device)
 
 
+def test_step_with_one_kernel_is_compared_with_the_node_loop(gpu: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    models, step = import_module("benchmarks._gpu_models"), import_module("benchmarks._gpu_step")
+    size, device = models.tiny_size(), torch.device("cpu")
+    monkeypatch.setattr(step, "supports_varlen", lambda *_: True)
+    result = step.measure(size.jobs[2], size.decoder, device, None)
+    assert list(result["variants"]) == [step.TREE, step.LOOP]
+    assert result["variants"][step.LOOP]["error"] == 0  # on a CPU, both are the loop
+    with step.node_loop():
+        assert not import_module("radreward.models.node_attention").supports_varlen(None, None)
+
+
 def test_peak_is_that_of_the_device_name(gpu: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     models = import_module("benchmarks._gpu_models")
     for name, peak in {"NVIDIA H100 PCIe": 756e12, "NVIDIA H100 80GB HBM3": 989e12, "NVIDIA L4": None}.items():

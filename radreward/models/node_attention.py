@@ -1,4 +1,7 @@
-"""Attention over trees of token nodes, computed node by node, so that no masked product is computed."""
+"""Attention over trees of token nodes, computed node by node, so that no masked product is computed.
+
+On CUDA in half precision, one kernel computes all nodes, see `varlen_attention`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from radreward.models.varlen_attention import VarlenTensors, supports_varlen, varlen_attention, varlen_sequences
 from radreward.types import PackedBatch
 
 
@@ -39,6 +43,7 @@ class NodeLayout:
         self.lengths: list[int] = []
         self.paths: list[tuple[int, ...]] = []
         self._masks: dict[object, Tensor] = {}
+        self._sequences: VarlenTensors | None = None
         block_of: list[int] = []
         children = Counter(parents)
         for node, (length, parent) in enumerate(zip(lengths, parents, strict=True)):
@@ -80,6 +85,12 @@ class NodeLayout:
             self._masks[key] = mask.masked_fill_(hidden, torch.finfo(like.dtype).min)
         return self._masks[key]
 
+    def sequences(self, device: torch.device) -> VarlenTensors:
+        """Return the blocks as sequences of `varlen_attention`, which are copied to the device once."""
+        if self._sequences is None:
+            self._sequences = varlen_sequences(self.lengths, self.paths).to(device)
+        return self._sequences
+
 
 def node_attention(
     query: Tensor,
@@ -104,6 +115,8 @@ def node_attention(
     Returns:
         (1, T, H, D).
     """
+    if supports_varlen(query, softcap):
+        return varlen_attention(query, key, value, layout.sequences(query.device), layout.causal, scaling, window)
     # Tensors are split once: each slice of a loop would write a gradient of full size.
     queries, keys, values = (torch.split(tensor, layout.lengths, 2) for tensor in (query, key, value))
     parts = []
