@@ -11,6 +11,7 @@ import torch
 from benchmarks._figures import Figure
 from radreward.criteria import RadCliQCriteria
 from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
+from radreward.models.precision import has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
 
@@ -131,19 +132,22 @@ def test_scoring_speed_prints_results_and_returns_figures(
     assert len(set(references)) == 3
     assert len({len(report.split()) for report in candidates}) > 3
     figures = scoring.main([case], tiny)
-    assert [figure.verdict for figure in figures] == ["met", "MISSED", ""]
-    result = json.loads(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("{")))
-    assert result["against_file_order"][scoring.FILE_ORDER] == 1
-    assert max(result["against_sorted"][f"{scoring.SORTED} by {batch}"] for batch in (2, 4)) == 1
-    assert result.get("kendall", 1) > 0.5
+    precisions = ["fp32", *["bf16"] * has_bfloat16_products()]
+    assert [figure.verdict for figure in figures] == ["met", "MISSED", ""] * len(precisions)
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert [result["precision"] for result in results] == precisions
+    for result in results:
+        assert result["against_file_order"][scoring.FILE_ORDER] == 1
+        assert max(result["against_sorted"][f"{scoring.SORTED} by {batch}"] for batch in (2, 4)) == 1
 
 
 def test_scoring_speed_different_total_raises(runner: ModuleType, tiny: RewardModelArtifact) -> None:
     scoring = import_module("benchmarks.scoring_speed")
-    variants = scoring.build_variants(tiny)
-    correct = variants[scoring.FP32]
+    variants = scoring.build_variants(tiny, "fp32")
+    correct = variants[scoring.SCORER]
+    wrong = {**variants, scoring.SCORER: lambda r, c: correct(r, c) + 1e-2}
     with pytest.raises(AssertionError, match="not close"):
-        scoring.measure(scoring.Case(2, 4, rounds=1), {**variants, scoring.FP32: lambda r, c: correct(r, c) + 1e-2})
+        scoring.measure(scoring.Case(2, 4, rounds=1), wrong, "fp32")
 
 
 def test_sentence_speed_prints_speeds_and_returns_figures(
