@@ -75,11 +75,17 @@ class BaseDataModule(LightningDataModule, ABC):
 
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        on_cuda = self.trainer is not None and self.trainer.strategy.root_device.type == "cuda"
         data = self.datasets[split]
         weights = self.train_weights if shuffle else None
         sampler = LengthBucketSampler(
             data.lengths, self.batch_size, self.seed, shuffle, rank, world_size, self.tokens_per_batch, weights
         )
         return ResumableDataLoader(
-            data, batch_size=None, sampler=sampler, num_workers=self.num_workers, collate_fn=self.collate_fn
+            data,
+            batch_size=None,
+            sampler=sampler,
+            num_workers=self.num_workers,
+            collate_fn=self.collate_fn,
+            pin_memory=on_cuda,
         )

@@ -31,6 +31,7 @@ class VLLMEngine(RolloutEngine):
         tokenizer: Its tokenizer.
         max_length: Maximum number of tokens of a prompt and its completion.
         gpu_memory_utilization: Fraction of the GPU's memory that vLLM may use.
+        sleep: Move the weights of vLLM to the memory of the CPU and free its cache after each call.
 
     Raises:
         InputError: If vLLM is not installed, or does not support the model.
@@ -44,6 +45,7 @@ class VLLMEngine(RolloutEngine):
         tokenizer: PreTrainedTokenizerBase,
         max_length: int,
         gpu_memory_utilization: float = 0.4,
+        sleep: bool = False,
     ) -> None:
         if not 0 < gpu_memory_utilization < 1:
             raise ValueError(f"Expected `gpu_memory_utilization` to be in (0, 1) but got {gpu_memory_utilization}.")
@@ -57,12 +59,14 @@ class VLLMEngine(RolloutEngine):
         self._folder = Path(tempfile.mkdtemp(prefix="radreward-adapters-"))
         weakref.finalize(self, shutil.rmtree, self._folder, True)  # also runs when the process ends
         self._calls = 0
+        self._sleeps = sleep
         self._llm = vllm.LLM(
             model=resolve_backbone(backbone.name),
             dtype=backbone.dtype,
             max_model_len=max_length,
             gpu_memory_utilization=gpu_memory_utilization,
             enable_prefix_caching=True,
+            enable_sleep_mode=sleep,
             enable_lora=True,
             max_lora_rank=_max_lora_rank(backbone),
             max_loras=1,
@@ -93,7 +97,11 @@ class VLLMEngine(RolloutEngine):
         tokens = [
             vllm.TokensPrompt(prompt_token_ids=[token for piece in prompt for token in piece]) for prompt in prompts
         ]
+        if self._sleeps and self._calls:
+            self._llm.wake_up()
         results = self._llm.generate(tokens, vllm_params, lora_request=self._lora_request(), use_tqdm=False)
+        if self._sleeps:
+            self._llm.sleep(level=1)  # keeps the weights in the memory of the CPU
         return [tuple(self._to_completion(output) for output in result.outputs) for result in results]
 
     def _lora_request(self) -> Any:

@@ -127,7 +127,8 @@ class GRPOModule(GenerativeModule):
         self.encoder = self.prompt_encoder(self.datamodule)
         if self.engine is None and self.rollouts.engine == "vllm":
             length = self.encoder.max_length + self.encoder.max_answer_length
-            self.engine = VLLMEngine(self.backbone, self.model, self.encoder.tokenizer, length)
+            share, sleep = self.rollouts.vllm_memory, self.rollouts.vllm_sleep
+            self.engine = VLLMEngine(self.backbone, self.model, self.encoder.tokenizer, length, share, sleep)
         elif self.engine is None:
             self.engine = TransformersEngine(self.model, self.encoder.tokenizer, self.rollouts.batch_size)
 
@@ -191,7 +192,14 @@ class GRPOModule(GenerativeModule):
         """Return (B, G, T) log-probabilities, 0 for padding."""
         prompts = [list(chain.from_iterable(prompt)) for prompt in batch.prompts]
         tokens = [[completion.tokens for completion in group] for group in completions]
-        return rollout_log_probs(self.model, prompts, tokens, self.rollouts.sampling.temperature, self.packing)
+        return rollout_log_probs(
+            self.model,
+            prompts,
+            tokens,
+            self.rollouts.sampling.temperature,
+            self.packing,
+            self.rollouts.backward_per_prompt,
+        )
 
     def check_packing(self, batch: RolloutPromptBatch) -> None:
         """Compare log-probabilities of the first prompt's completions in one row and in separate rows."""

@@ -29,7 +29,12 @@ class RolloutConfig:
         temperature: Divisor of the logits, in sampling and in training.
         top_p: Nucleus sampling: probability mass of the tokens to sample from.
         batch_size: Maximum number of completions that are decoded together.
+        backward_per_prompt: Repeat the forward pass of each prompt in the backward pass, so that the activations of one
+            prompt exist at a time: less memory for more time. Gradients are the same. It replaces the backbone's
+            `gradient_checkpointing`, which does the same for each layer.
         engine: Sampling by the model itself, or by vLLM (an extra).
+        vllm_memory: Fraction of the GPU's memory that vLLM may use.
+        vllm_sleep: Let vLLM move its weights to the memory of the CPU and free its cache after each sampling.
 
     Raises:
         ValueError: If a value is out of its range.
@@ -42,8 +47,13 @@ class RolloutConfig:
         temperature: float = 1.0,
         top_p: float = 1.0,
         batch_size: int = 64,
+        backward_per_prompt: bool = False,
         engine: Literal["transformers", "vllm"] = "transformers",
+        vllm_memory: float = 0.4,
+        vllm_sleep: bool = False,
     ) -> None:
+        if not 0 < vllm_memory < 1:
+            raise ValueError(f"Expected `vllm_memory` to be in (0, 1) but got {vllm_memory}.")
         if num_generations < 2:
             raise ValueError(f"Expected `num_generations` to be >= 2, to be compared, but got {num_generations}.")
         for name, value in (("num_iterations", num_iterations), ("batch_size", batch_size)):
@@ -54,7 +64,9 @@ class RolloutConfig:
         self.sampling = SamplingParams(num_generations, temperature=temperature, top_p=top_p).validate()
         self.num_iterations = num_iterations
         self.batch_size = batch_size
+        self.backward_per_prompt = backward_per_prompt
         self.engine = engine
+        self.vllm_memory, self.vllm_sleep = vllm_memory, vllm_sleep
 
 
 class RolloutBatch(NamedTuple):

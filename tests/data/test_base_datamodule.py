@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
+from torch.utils.data._utils.pin_memory import pin_memory
 
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.group_files import SizedDataset
+from radreward.data.packing import pack
 from radreward.io.artifacts import file_fingerprint
 
 
@@ -59,6 +62,24 @@ def fit(root: Path, workers: int, steps: int, resume: str | None = None, tokens:
     data = NumberDataModule(workers, tokens)
     trainer.fit(module, data, ckpt_path=resume)
     return module.batches
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cuda", True), ("cpu", False), ("mps", False)])
+def test_batches_for_a_cuda_gpu_are_pinned(device: str, pinned: bool) -> None:
+    data: Any = NumberDataModule()
+    strategy = SimpleNamespace(root_device=SimpleNamespace(type=device))
+    data.trainer = SimpleNamespace(global_rank=0, world_size=1, strategy=strategy)
+    assert data.train_dataloader().pin_memory is pinned
+
+
+def test_pinned_packed_batch_has_the_same_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: tensor + 0)
+    packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]]])
+    pin: Any = pin_memory
+    pinned = pin(packed)
+    assert pinned[2:] == packed[2:]
+    assert pinned.input_ids is not packed.input_ids
+    assert torch.equal(pinned.input_ids, packed.input_ids)
 
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")

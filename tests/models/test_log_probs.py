@@ -1,5 +1,6 @@
 """Log-probabilities and gradients of one shared row equal those of separate rows and plain sequences."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from radreward.models import Backbone, LoRA
-from radreward.models.log_probs import completion_log_probs
+from radreward.models.log_probs import completion_log_probs, rollout_log_probs, token_log_probs
 from radreward.models.tiny_backbones import tiny_model
 
 PROMPT = [1, *range(10, 50)]
@@ -62,3 +63,47 @@ def test_completion_log_probs_gradient_checkpointing_keeps_gradients() -> None:
 def test_completion_log_probs_empty_input_raises(prompt: list[int], completions: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="non-empty"):
         completion_log_probs(tiny_model("llama", causal_lm=True), prompt, completions)
+
+
+def _saved_bytes(compute: Callable[[], Tensor]) -> tuple[Tensor, int]:
+    """Return a result, and the bytes that its backward pass needs."""
+    storages: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        return compute(), sum(storages.values())
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_token_log_probs_in_chunks_have_equal_gradients_and_save_no_float32_logits(
+    temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    logits, ids = torch.randn(50, 400).bfloat16().requires_grad_(), torch.randint(400, (50,))
+    weights = torch.randn(50)
+    expected, expected_bytes = _saved_bytes(lambda: token_log_probs(logits, ids, temperature))
+    (expected_gradient,) = torch.autograd.grad((expected * weights).sum(), logits)
+    monkeypatch.setattr("radreward.models.log_probs.TOKENS_PER_CHUNK", 16)
+    actual, actual_bytes = _saved_bytes(lambda: token_log_probs(logits, ids, temperature))
+    (gradient,) = torch.autograd.grad((actual * weights).sum(), logits)
+    torch.testing.assert_close(actual, expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(gradient, expected_gradient, rtol=1e-6, atol=1e-6)
+    assert expected_bytes >= 4 * 50 * 400
+    assert actual_bytes <= 2 * 50 * 400 + 8 * 50
+
+
+def test_rollout_log_probs_backward_per_prompt_has_equal_gradients_and_saves_no_activations() -> None:
+    model: Any = Backbone("tiny-llama", LoRA(4)).build(causal_lm=True).train()
+    prompts, completions = [PROMPT, PROMPT[:9]], [COMPLETIONS, COMPLETIONS[:1] * 3]
+    expected, expected_bytes = _saved_bytes(lambda: rollout_log_probs(model, prompts, completions, 0.7))
+    actual, actual_bytes = _saved_bytes(
+        lambda: rollout_log_probs(model, prompts, completions, 0.7, backward_per_prompt=True)
+    )
+    assert torch.equal(actual, expected)
+    assert actual_bytes < expected_bytes / 100
+    expected_gradients = gradients(model, expected)
+    for name, value in gradients(model, actual).items():
+        torch.testing.assert_close(value, expected_gradients[name], rtol=1e-6, atol=1e-6)

@@ -36,6 +36,13 @@ class FakeLLM:
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
         self.calls: list[tuple[Any, Any, Any, dict[str, torch.Tensor]]] = []
+        self.states: list[str] = []
+
+    def sleep(self, level: int) -> None:
+        self.states.append(f"sleep {level}")
+
+    def wake_up(self) -> None:
+        self.states.append("wake up")
 
     def generate(self, prompts: Any, params: Any, lora_request: Any, use_tqdm: bool) -> list[Any]:
         self.calls.append(
@@ -64,10 +71,10 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, module)
 
 
-def make(folder: Path) -> tuple[VLLMEngine, Any]:
+def make(folder: Path, **settings: Any) -> tuple[VLLMEngine, Any]:
     backbone = Backbone(str(folder), LoRA(4))
     model: Any = backbone.build(causal_lm=True)
-    return VLLMEngine(backbone, model, byte_tokenizer(encoder=False), 64), model
+    return VLLMEngine(backbone, model, byte_tokenizer(encoder=False), 64, **settings), model
 
 
 def test_sample_passes_prompts_settings_and_completions(folder: Path, vllm: None) -> None:
@@ -101,6 +108,16 @@ def test_sample_loads_the_current_adapters_and_deletes_previous_ones(folder: Pat
     assert not any(value.any() for name, value in before.items() if "lora_B" in name)
     assert all((value == 1).all() for name, value in after.items() if "lora_B" in name)
     assert not Path(first.path).exists()
+
+
+def test_stand_in_vllm_sleeps_between_samplings_if_requested(folder: Path, vllm: None) -> None:
+    for sleep, states in ((True, ["sleep 1", "wake up", "sleep 1"]), (False, [])):
+        engine, _ = make(folder, gpu_memory_utilization=0.7, sleep=sleep)
+        for _ in range(2):
+            engine.sample([[[1, 70]]], SamplingParams(2, 4))
+        llm: Any = engine._llm
+        assert llm.states == states
+        assert (llm.settings["enable_sleep_mode"], llm.settings["gpu_memory_utilization"]) == (sleep, 0.7)
 
 
 def test_constructor_without_vllm_raises(folder: Path) -> None:

@@ -487,6 +487,22 @@ def test_training_increases_the_reward(tmp_path: Path, monkeypatch: pytest.Monke
     assert sum(rewards[-3:]) > sum(rewards[:3]) + 0.3, rewards
 
 
+def test_backward_per_prompt_gives_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    config, weights = write_config(tmp_path), []
+    for number, value in enumerate(("true", "false")):
+        options = (
+            f"model.rollouts.backward_per_prompt={value}",
+            "trainer.max_steps=2",
+            f"run_dir={tmp_path / str(number)}",
+        )
+        training = build(config, *options, "trainer.logger=false")
+        training.fit()
+        weights.append({name: p for name, p in training.module.named_parameters() if p.requires_grad})
+    for name, expected in weights[1].items():
+        torch.testing.assert_close(weights[0][name], expected, rtol=0, atol=1e-6)
+
+
 def test_several_iterations_with_gradient_accumulation_raise(module: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match="accumulate_grad_batches"):
         module("trainer.accumulate_grad_batches=2")
@@ -520,7 +536,15 @@ def test_rollout_collator_raises_or_truncates_long_prompts() -> None:
 
 
 @pytest.mark.parametrize(
-    "invalid", [{"num_generations": 1}, {"num_iterations": 0}, {"temperature": 0.0}, {"top_p": 0.0}, {"batch_size": 0}]
+    "invalid",
+    [
+        {"num_generations": 1},
+        {"num_iterations": 0},
+        {"temperature": 0.0},
+        {"top_p": 0.0},
+        {"batch_size": 0},
+        {"vllm_memory": 1.0},
+    ],
 )
 def test_rollout_config_value_out_of_range_raises(invalid: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(invalid))):
