@@ -120,8 +120,9 @@ def _layout_attention(
     Raises:
         ValueError: If the architecture did not pass on the layout: the result would be silently wrong.
     """
-    if torch.is_autocast_enabled(query.device.type):  # once, not per node
-        dtype = torch.get_autocast_dtype(query.device.type)
+    device_type = query.device.type
+    if device_type != "meta" and torch.is_autocast_enabled(device_type):  # once, not per node
+        dtype = torch.get_autocast_dtype(device_type)
         query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
     if node_layout is not None:
         return node_attention(query, key, value, node_layout, scaling, sliding_window, softcap), None

@@ -92,8 +92,8 @@ def kernel() -> Callable[..., Any] | None:
 def supports_varlen(query: Tensor, softcap: float | None) -> bool:
     """Return True if the kernel computes attention of (1, H, T, D) queries.
 
-    It needs an NVIDIA GPU of compute capability 8.0 or higher, float16 or bfloat16, heads of at most 256 numbers, a
-    multiple of 8, and no bound of the products.
+    It needs a build of torch with FlashAttention, an NVIDIA GPU of compute capability 8.0 or higher, float16 or
+    bfloat16, heads of at most 256 numbers, a multiple of 8, and no bound of the products.
     """
     return (
         query.is_cuda
@@ -104,6 +104,7 @@ def supports_varlen(query: Tensor, softcap: float | None) -> bool:
         and torch.version.hip is None
         and torch.cuda.get_device_capability(query.device) >= _MIN_CAPABILITY
         and kernel() is not None
+        and torch.backends.cuda.is_flash_attention_available()
     )
 
 

@@ -125,6 +125,7 @@ def test_model_with_the_stand_in_kernel_gives_the_rewards_of_the_node_loop(
         ({"softcap": 30.0}, False),
         ({"capability": (7, 5)}, False),
         ({"kernel": None}, False),
+        ({"built": False}, False),
     ],
 )
 def test_kernel_is_used_on_cuda_in_half_precision(
@@ -139,6 +140,7 @@ def test_kernel_is_used_on_cuda_in_half_precision(
     } | changes
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: case["capability"])
     monkeypatch.setattr(varlen_attention, "kernel", lambda: case.get("kernel", stand_in_kernel))
+    monkeypatch.setattr(torch.backends.cuda, "is_flash_attention_available", lambda: case.get("built", True))
     with FakeTensorMode():
         query = torch.empty(1, 4, 6, case["size"], dtype=case["dtype"], device=case["device"])
         assert supports_varlen(query, case["softcap"]) is expected
