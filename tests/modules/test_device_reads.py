@@ -11,9 +11,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.data.collators.reward import RewardCollator
 from radreward.data.collators.sft import SFTCollator
 from radreward.models import Backbone
-from radreward.models.log_probs import next_token_loss
-from radreward.modules import RewardModule
-from radreward.modules.reward import _reward_batch
+from radreward.modules import RewardModule, SFTModule
 from radreward.objectives import BradleyTerry, LocatedErrors, MarginRewardEnforcement, Objective
 from radreward.prompts import StatementPairTemplate
 from radreward.synthesis import synthesize
@@ -29,6 +27,13 @@ LENGTH = 4000
 def no_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out autocast, which does not know the device meta."""
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
+
+
+def without_logging(module: Any) -> Any:
+    """Return a module after its first batch, for which it compares packed and separate sequences."""
+    module.log = module.log_dict = lambda *_, **__: None
+    module._packing_checked = True
+    return module
 
 
 @pytest.mark.parametrize(
@@ -50,8 +55,7 @@ def test_reward_step_reads_no_device_value(backbone: str, architecture: Any, obj
     batch = move_data_to_device(collator.collate(GROUPS), META)
     assert batch.packed.input_ids.device == META
     assert isinstance(batch.packed.node_lengths, tuple)
-    loss = module.objective(_reward_batch(module(batch.packed), batch.targets, CRITERIA)).loss
-    torch.autograd.backward(loss)
+    torch.autograd.backward(without_logging(module).training_step(batch, 0))
     assert all(parameter.grad is not None for parameter in module.parameters() if parameter.requires_grad)
 
 
@@ -64,13 +68,13 @@ def test_evidence_of_finding_weights_reads_no_device_value() -> None:
     assert module(batch.packed).evidence.reference.values.device == META
 
 
-def test_loss_of_answers_reads_no_device_value() -> None:
-    model = Backbone("tiny-llama").build(causal_lm=True).to(META)
+def test_sft_step_reads_no_device_value() -> None:
+    module = SFTModule(Backbone("tiny-llama")).to(META)
     batch = move_data_to_device(
         SFTCollator(CRITERIA, RadReasonTemplate(False), "tiny-llama", max_length=LENGTH).collate(GROUPS), META
     )
     assert batch.num_tokens > 0
-    torch.autograd.backward(next_token_loss(model, batch.packed, batch.targets))
+    torch.autograd.backward(without_logging(module).training_step(batch, 0))
 
 
 def test_reading_a_device_value_fails_on_meta() -> None:
