@@ -154,7 +154,7 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "sentence_from_tokens": lambda text: sentence_from_tokens(
             text.split(), ((index, index + 1, "Disease") for index in range(len(text.split())))
         ),
-        "sentence_quality": lambda text: sentence_quality(*(entry := judged(text)), entry[1]),
+        "sentence_quality": lambda text: sentence_quality(*(entry := judged(text)), entry[1], frozenset(entry[1])),
         "patient_level": lambda text: patient_level(Fact("edema"), PatientContext(40, text)),
         "spans_from_iob": lambda text: spans_from_iob(["I-Disease" if char.isalpha() else "O" for char in text]),
         "statement_tokens": lambda text: statement_tokens(text, len(tokenizer.offsets(text)), True, tokenizer),

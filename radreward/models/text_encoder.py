@@ -66,6 +66,11 @@ class TextEncoder:
         self._special_ids = torch.tensor(self._tokenizer.all_special_ids)
         self.max_length = min(int(self._tokenizer.model_max_length), int(model.config.max_position_embeddings))
 
+    @property
+    def embedding_dim(self) -> int:
+        """Size of the vector of a token."""
+        return int(self._model.config.hidden_size)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of tokenizer and weights."""

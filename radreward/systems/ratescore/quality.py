@@ -11,11 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from radreward.criteria import finding_quality
+from radreward.models.finding_gate import FindingGate
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
 from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import sentence_spans
 from radreward.text.significance import phrase_weight, repeats_device
 from radreward.types import Entity
 
@@ -35,10 +37,20 @@ class ReportFindings(NamedTuple):
     """k tuples of facts: the finding as the vocabulary parses it. Empty if the vocabulary does not know the finding."""
 
 
-def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entity]]) -> dict[str, ReportFindings]:
-    """Return the present findings of each report, given its entities."""
+def embed_findings(
+    encoder: EntityEncoder, gate: FindingGate, entities: Mapping[str, Sequence[Entity]]
+) -> dict[str, ReportFindings]:
+    """Return the present findings of each report, given its entities, in the statements that pass the gate."""
+    statements = {report: sentence_spans(report) for report in entities}
+    passed = gate.reporting(report[start:end] for report, spans in statements.items() for start, end in spans)
     phrases = {
-        report: present_findings(report, own, encoder.contextualize(report, own)) for report, own in entities.items()
+        report: [
+            phrase
+            for start, end in spans
+            if report[start:end] in passed
+            for phrase in _reported_findings(encoder, report, start, end, entities[report])
+        ]
+        for report, spans in statements.items()
     }
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for own in phrases.values() for text in own))}
     table = F.normalize(encoder.embed(list(row_of)).vectors, dim=-1)
@@ -46,6 +58,22 @@ def embed_findings(encoder: EntityEncoder, entities: Mapping[str, Sequence[Entit
         report: ReportFindings(table[[row_of[text] for text in own]], own, [sentence_facts(text) for text in own])
         for report, own in phrases.items()
     }
+
+
+def _reported_findings(
+    encoder: EntityEncoder, report: str, start: int, end: int, entities: Sequence[Entity]
+) -> list[str]:
+    """Return the phrases of the findings of a statement; the statement itself if the tagger found none in it.
+
+    A list of findings and a resolved one are no phrase.
+    """
+    own = [entity for entity in entities if start <= entity.start < end]
+    statement = report[start:end]
+    if phrases := present_findings(report, own, encoder.contextualize(report, own)):
+        return phrases
+    facts = sentence_facts(statement)
+    is_one = len({fact for fact in facts if fact.positive}) < 2 and all(fact.change != "resolved" for fact in facts)
+    return [statement] if is_one else []
 
 
 def matched_quality(

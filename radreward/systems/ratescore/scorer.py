@@ -15,6 +15,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
+from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import (
     SCORED_STATUSES,
     STATUS_NO_ENTITIES,
@@ -64,7 +65,7 @@ class RaTEScore(Scorer):
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
     score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
     `EntityMatch`. In the total, matching normal statements can outweigh findings without a match. The quality counts
-    findings only, see `matched_quality`.
+    findings only, in statements that report one, see `matched_quality` and `FindingGate`.
 
     Args:
         tagger: Tagger of entities.
@@ -100,6 +101,7 @@ class RaTEScore(Scorer):
         self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
         self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
         self.caching_tagger = CachingTagger(tagger)
+        self.gate = embedded_gate(str(encoder.device))
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ class RaTEScore(Scorer):
         status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
         rejected = torch.tensor([value not in SCORED_STATUSES for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
-        findings = embed_findings(self.encoder, entities)
+        findings = embed_findings(self.encoder, self.gate, entities)
         quality = torch.tensor(
             [
                 matched_quality(findings[reference], findings[candidate], context)
@@ -167,7 +169,7 @@ class RaTEScore(Scorer):
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
         parts = (self.tagger.fingerprint(), self.encoder.fingerprint, self.affinity.to_dict())
-        return fingerprint(*parts, self.no_entity_score, self.on_too_long)
+        return fingerprint(*parts, self.gate.fingerprint, self.no_entity_score, self.on_too_long)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings, tagger, W and p. The encoder is stored by its name and settings, without weights.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from radreward.criteria import finding_quality
+from radreward.models.finding_gate import states_finding
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
-from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
@@ -17,6 +17,7 @@ def sentence_quality(
     judgement: SentenceJudgement,
     reference: Sequence[str],
     candidate: Sequence[str],
+    reporting: Set[str],
     context: PatientContext = NO_CONTEXT,
 ) -> float:
     """Return the quality of a candidate. All sentences of both reports must have a score.
@@ -25,20 +26,28 @@ def sentence_quality(
     of its sentence state unrelated findings (see `known_agreement`), otherwise the score of its sentence, at least 0. A
     finding adds w·a to the matched weight if it is the reference's, and w·(1 - a) to the wrong weight in either report.
     A device that several sentences state in one place counts once, see `repeats_device`.
-    A sentence that names an abnormality in words outside the vocabulary is one finding, see `phrase_weight`.
+    A sentence that reports a finding in words outside the vocabulary is one finding, see `phrase_weight`.
+
+    Args:
+        judgement: Scores of the sentences.
+        reference: Sentences of the reference.
+        candidate: Sentences of the candidate.
+        reporting: Those that report a finding, see `FindingGate.reporting`.
+        context: The patient's age and indication.
 
     >>> from radreward.systems.sentence_eval.judgement import SentenceScore
     >>> equal, unmatched = SentenceScore(1.0, (0,)), SentenceScore(0.0, ())
     >>> judgement = SentenceJudgement((equal, unmatched), (equal,), None, "", {}, "ok")
-    >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."])
+    >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."], set())
     0.6
     >>> contradicted = SentenceJudgement((SentenceScore(-1.0, (0,)),), (SentenceScore(-1.0, (0,)),), None, "", {}, "ok")
-    >>> sentence_quality(contradicted, ["The mediastinum is widened."], ["The mediastinum is normal."])
-    0.2
+    >>> odd = "Tree-in-bud pattern."
+    >>> sentence_quality(contradicted, [odd], ["No tree-in-bud pattern."], {odd})
+    0.5
     """
     weighted = [
-        list(_weighted_agreements(judgement.reference_scores, reference, candidate, context)),
-        list(_weighted_agreements(judgement.candidate_scores, candidate, reference, context)),
+        list(_weighted_agreements(judgement.reference_scores, reference, candidate, reporting, context)),
+        list(_weighted_agreements(judgement.candidate_scores, candidate, reference, reporting, context)),
     ]
     matched = sum(weight * agreement for weight, agreement in weighted[0])
     wrong = sum(weight * (1 - agreement) for side in weighted for weight, agreement in side)
@@ -46,7 +55,11 @@ def sentence_quality(
 
 
 def _weighted_agreements(
-    scores: Sequence[SentenceScore | None], sentences: Sequence[str], others: Sequence[str], context: PatientContext
+    scores: Sequence[SentenceScore | None],
+    sentences: Sequence[str],
+    others: Sequence[str],
+    reporting: Set[str],
+    context: PatientContext,
 ) -> Iterator[tuple[float, float]]:
     """Yield the weight and the agreement of each finding of a report."""
     other_facts = [sentence_facts(text) for text in others]
@@ -59,7 +72,7 @@ def _weighted_agreements(
             if fact.positive and not repeats_device(fact, earlier):
                 yield patient_weight(fact, context), _agreement(fact, score, matches, stated)
         earlier |= facts
-        if not facts and any(entity.type in FINDING_TYPES for entity in rule_entities(text)):
+        if text in reporting and not states_finding(text):
             yield phrase_weight(text, context), max(0.0, score.score) if score else 0.0
 
 

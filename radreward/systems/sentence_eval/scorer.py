@@ -17,6 +17,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
+from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
@@ -95,6 +96,7 @@ class SentenceScorer(Scorer):
         self.judge = judge
         if isinstance(judge, RelationJudge):
             self.device, self.precision = judge.device, judge.artifact.precision
+        self.gate = embedded_gate(str(self.device or "cpu"))
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})
@@ -122,6 +124,7 @@ class SentenceScorer(Scorer):
         for start in range(0, len(references), PAIRS_PER_BATCH):
             batch = slice(start, start + PAIRS_PER_BATCH)
             sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
+            reporting = self.gate.reporting(text for side in sides for sentences in side for text in sentences)
             rows_of_batch = zip(*sides, self.judge.judge(*sides), contexts[batch], strict=True)
             for reference, candidate, judgement, context in rows_of_batch:
                 status = _pair_status(reference, candidate, judgement)
@@ -129,7 +132,7 @@ class SentenceScorer(Scorer):
                 if status[0] == STATUS_OK:
                     values = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
-                quality = sentence_quality(judgement, reference, candidate, context) if values else math.nan
+                quality = sentence_quality(judgement, reference, candidate, reporting, context) if values else math.nan
                 rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
                 statuses.append(status)
                 evidence.append(_evidence(reference, candidate, judgement) if values else None)
@@ -169,9 +172,9 @@ class SentenceScorer(Scorer):
         return reference_hash(" ".join(reference)) in self.training_info.get(FITTED_REFERENCES, ())
 
     def fingerprint(self) -> str:
-        """Return a hash of judge, features and regressor."""
+        """Return a hash of judge, features, regressor and gate."""
         regressor = None if self.regressor is None else self.regressor.fingerprint()
-        return fingerprint(self.feature_set, self.judge.fingerprint(), regressor)
+        return fingerprint(self.feature_set, self.judge.fingerprint(), regressor, self.gate.fingerprint)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Save atomically. A chat judge is not saved and must be passed to `from_pretrained`.

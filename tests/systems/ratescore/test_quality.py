@@ -95,7 +95,7 @@ def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaT
 
 def test_findings_exclude_normal_statements_and_body_parts(scorer: RaTEScore) -> None:
     entities = dict(zip([REFERENCE, NORMAL], scorer.tagger.tag_reports([REFERENCE, NORMAL]), strict=True))
-    findings = embed_findings(scorer.encoder, entities)
+    findings = embed_findings(scorer.encoder, scorer.gate, entities)
     assert [phrase_weight(text) for text in findings[REFERENCE].phrases] == [1.0, 0.5, 0.25]
     assert findings[NORMAL].vectors.shape == (0, scorer.encoder.embedding_dim)
     torch.testing.assert_close(findings[REFERENCE].vectors.norm(dim=1), torch.ones(3))

@@ -1,10 +1,13 @@
 """Quality of the sentence scorer: sentences with findings only, by their significance."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import radreward
+from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.quality import sentence_quality
@@ -28,6 +31,11 @@ def scorer() -> Scorer:
     return radreward.load("sentence-eval")
 
 
+def quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]) -> float:
+    reporting = embedded_gate().reporting([*reference, *candidate])
+    return sentence_quality(judgement, reference, candidate, reporting)
+
+
 @given(SENTENCES, SENTENCES)
 def test_quality_equals_the_formula(reference: list[tuple[str, float]], candidate: list[tuple[str, float]]) -> None:
     sides = [tuple(SentenceScore(score, ()) for _, score in side) for side in (reference, candidate)]
@@ -39,7 +47,7 @@ def test_quality_equals_the_formula(reference: list[tuple[str, float]], candidat
                 agreement = 1.0 if any(name in FINDINGS[text] for text, _ in other) else max(score, 0.0)
                 matched += weight * agreement * (own is reference)
                 wrong += weight * (1 - agreement)
-    actual = sentence_quality(judgement, [text for text, _ in reference], [text for text, _ in candidate])
+    actual = quality(judgement, [text for text, _ in reference], [text for text, _ in candidate])
     assert actual == pytest.approx((matched + 0.25) / (matched + 0.25 + wrong))
 
 
@@ -47,12 +55,12 @@ def test_facts_overrule_scores_of_sentences_where_they_tell() -> None:
     """Facts are known to match where sentences are merged, and known not to where the judge takes them for equal."""
     partial, equal = SentenceScore(0.5, (0,)), SentenceScore(1.0, (0,))
     merged = SentenceJudgement((partial, partial), (partial,), None, "", {}, "ok")
-    assert sentence_quality(merged, ["Edema.", "Large pneumothorax."], ["Edema; large pneumothorax."]) == 1
+    assert quality(merged, ["Edema.", "Large pneumothorax."], ["Edema; large pneumothorax."]) == 1
     unrelated = SentenceJudgement((equal,), (equal,), None, "", {}, "ok")
-    assert sentence_quality(unrelated, ["Edema."], ["Rib fracture."]) == pytest.approx(0.25 / 1.25)
+    assert quality(unrelated, ["Edema."], ["Rib fracture."]) == pytest.approx(0.25 / 1.25)
     unclear = SentenceJudgement((partial,), (partial,), None, "", {}, "ok")
-    assert sentence_quality(unclear, ["Left edema."], ["Water is seen."]) == pytest.approx(0.5 / 0.75)
-    assert sentence_quality(unclear, ["Left effusion."], ["Right effusion."]) == pytest.approx(0.5 / 1.0)
+    assert quality(unclear, ["Left edema."], ["Water is seen."]) == pytest.approx(0.5 / 0.875)
+    assert quality(unclear, ["Left effusion."], ["Right effusion."]) == pytest.approx(0.5 / 1.0)
 
 
 @pytest.mark.parametrize(

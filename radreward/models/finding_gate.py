@@ -1,0 +1,153 @@
+"""A gate of statements: the probability that a statement reports a finding, by a frozen encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from radreward.errors import InputError
+from radreward.io.artifacts import fingerprint, load_tensors, save_tensors
+from radreward.io.lru_cache import BatchLRUCache
+from radreward.io.model_config import read_config, write_config
+from radreward.models.text_encoder import TextEncoder, TokenEmbeddings
+from radreward.text.entities import FINDING_TYPES, rule_entities
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_splitter import CACHED_SENTENCES
+from radreward.text.standard_wording import may_report_finding
+
+EMBEDDED_GATE = Path(__file__).with_name("embedded") / "finding_gate.safetensors"
+DATA_CARD = "data_card"
+MIN_PROBABILITY, MIN_PROBABILITY_OF_NAMED = 0.8, 0.2
+"""Lowest probability of a statement that reports a finding: if no word for an abnormality is known, and if one is."""
+_STATEMENTS_PER_BATCH = 256
+"""Statements whose vectors of tokens are in memory together."""
+
+
+class FindingGate:
+    """Probability that a statement reports a finding, rather than naming one or describing the examination.
+
+    p = sigmoid(w · v + b), where v (d,) is the mean of the unit-length vectors of the tokens of a statement, special
+    tokens excluded, by the last layer of a frozen encoder; a statement without tokens has v = 0. Statements of denials,
+    normal states, technique, image quality, limits, artefacts, advice and indications have low probabilities. Each
+    distinct statement is encoded once; the probabilities of the last `CACHED_SENTENCES` statements are kept.
+
+    Args:
+        weight: (d,) weights w.
+        bias: The bias b.
+        encoder: The encoder, with vectors of size d.
+        data_card: Metadata of the fit, stored for information only.
+
+    >>> gate = FindingGate.load()
+    >>> (gate.probabilities(["Nodule in the left upper lobe.", "The image is of good quality."]) >= 0.5).tolist()
+    [True, False]
+    """
+
+    def __init__(
+        self, weight: Tensor, bias: float, encoder: TextEncoder, data_card: dict[str, Any] | None = None
+    ) -> None:
+        self.weight, self.bias, self.encoder = weight.float(), float(bias), encoder
+        self.data_card = dict(data_card or {})
+        self._cache = BatchLRUCache[float](CACHED_SENTENCES)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of weights and encoder."""
+        return fingerprint(self.weight, self.bias, self.encoder.fingerprint)
+
+    def probabilities(self, statements: Sequence[str]) -> Tensor:
+        """Return the (n,) float32 probabilities of n statements, in [0, 1]."""
+        found = self._cache.get_or_compute(statements, self._compute)
+        return torch.tensor([found[text] for text in statements], dtype=torch.float32)
+
+    def reporting(self, statements: Iterable[str]) -> frozenset[str]:
+        """Return the statements that report a finding, by the vocabulary or by the encoder.
+
+        A statement reports a finding if the vocabulary reads one in it: present, uncertain or resolved. Of the others,
+        those that only deny findings or call body parts normal report none, see `may_report_finding`. The rest is
+        encoded, and reports one if its probability is at least `MIN_PROBABILITY`, or `MIN_PROBABILITY_OF_NAMED` if
+        the lexicon has a word for an abnormality in it.
+
+        >>> texts = ("No effusion.", "Mild effusion.", "Tree-in-bud pattern in the left base.", "Rotated film.")
+        >>> sorted(FindingGate.load().reporting(texts))
+        ['Mild effusion.', 'Tree-in-bud pattern in the left base.']
+        """
+        distinct = dict.fromkeys(statements)
+        read = frozenset(filter(states_finding, distinct))
+        unread = [text for text in distinct if text not in read and may_report_finding(text)]
+        limits = torch.tensor([MIN_PROBABILITY_OF_NAMED if names_finding(text) else MIN_PROBABILITY for text in unread])
+        passed = (self.probabilities(unread) >= limits).tolist()
+        return read.union(text for text, is_passed in zip(unread, passed, strict=True) if is_passed)
+
+    def _compute(self, statements: list[str]) -> dict[str, float]:
+        vectors = statement_vectors(self.encoder, statements)
+        return dict(zip(statements, (vectors @ self.weight + self.bias).sigmoid().tolist(), strict=True))
+
+    def save(self, path: str | Path) -> None:
+        """Write the weights as float32, and the data card with their SHA-256 as JSON of the same name beside them."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_tensors(path, {"weight": self.weight, "bias": torch.tensor([self.bias])})
+        write_config(path.with_suffix(".json"), {DATA_CARD: self.data_card}, (path.name,))
+
+    @classmethod
+    def load(cls, path: str | Path = EMBEDDED_GATE, device: str | torch.device = "cpu") -> FindingGate:
+        """Load a gate of the embedded encoder that `save` wrote.
+
+        Raises:
+            InputError: If a file is missing or invalid.
+        """
+        card = read_config(Path(path).with_suffix(".json"), {DATA_CARD}, files=(Path(path).name,))[DATA_CARD]
+        state = load_tensors(path)
+        shapes = {name: tuple(value.shape) for name, value in state.items()}
+        encoder = TextEncoder(device=device)
+        expected = {"weight": (encoder.embedding_dim,), "bias": (1,)}
+        if shapes != expected:
+            raise InputError(f"{path}: Expected tensors of the shapes {expected} but got {shapes}. Fit the gate again.")
+        return cls(state["weight"], state["bias"].item(), encoder, card)
+
+
+@lru_cache(2)  # one per device
+def embedded_gate(device: str = "cpu") -> FindingGate:
+    """Return the gate of the package, which all scorers share."""
+    return FindingGate.load(device=device)
+
+
+def states_finding(statement: str) -> bool:
+    """Return True if the vocabulary reads a finding in a statement: present, uncertain or resolved.
+
+    >>> [states_finding(text) for text in ("Possible nodule.", "The effusion has resolved.", "No effusion.")]
+    [True, True, False]
+    """
+    return any(fact.positive or fact.change == "resolved" for fact in sentence_facts(statement))
+
+
+def names_finding(statement: str) -> bool:
+    """Return True if the lexicon has a word for an abnormality in a statement that does not deny it.
+
+    >>> names_finding("Irregular contour of a rib."), names_finding("The patient was rotated.")
+    (True, False)
+    """
+    return any(entity.type in FINDING_TYPES for entity in rule_entities(statement))
+
+
+def statement_vectors(encoder: TextEncoder, statements: Sequence[str]) -> Tensor:
+    """Return the (n, d) mean vectors of n statements, see `FindingGate`. A long statement is truncated.
+
+    >>> statement_vectors(TextEncoder(), ["Edema.", ""]).shape
+    torch.Size([2, 384])
+    """
+    means = [torch.empty(0, encoder.embedding_dim)]
+    for start in range(0, len(statements), _STATEMENTS_PER_BATCH):
+        batch = statements[start : start + _STATEMENTS_PER_BATCH]
+        encoded = encoder.encode(batch)
+        means.append(torch.stack([_mean_vector(encoded[text]) for text in batch]))
+    return torch.cat(means)
+
+
+def _mean_vector(tokens: TokenEmbeddings) -> Tensor:
+    return tokens.vectors[tokens.content_mask].sum(0) / tokens.content_mask.sum().clamp_min(1)
