@@ -167,10 +167,6 @@ class PackedBatch(NamedTuple):
         ids, positions = (tensor.to(device, non_blocking=device.type == "cuda") for tensor in self[:2])
         return self._replace(input_ids=ids, position_ids=positions)
 
-    def pin_memory(self) -> PackedBatch:
-        """Return the batch with its tokens in pinned memory; the data loader calls this method."""
-        return self._replace(input_ids=self.input_ids.pin_memory(), position_ids=self.position_ids.pin_memory())
-
     @property
     def leaf_nodes(self) -> tuple[int, ...]:
         """(C,) the node of each candidate.

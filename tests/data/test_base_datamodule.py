@@ -15,7 +15,7 @@ from torch.utils.data._utils.pin_memory import pin_memory
 
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.group_files import SizedDataset
-from radreward.data.packing import pack
+from radreward.data.packing import pack, paths_of, unpack
 from radreward.io.artifacts import file_fingerprint
 
 
@@ -73,13 +73,13 @@ def test_batches_for_a_cuda_gpu_are_pinned(device: str, pinned: bool) -> None:
 
 
 def test_pinned_packed_batch_has_the_same_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: tensor + 0)
+    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor, *_: tensor + 0)
     packed = pack([[[7, 8], [1]], [[7, 8], [2, 3]]])
     pin: Any = pin_memory
     pinned = pin(packed)
-    assert pinned[2:] == packed[2:]
     assert pinned.input_ids is not packed.input_ids
-    assert torch.equal(pinned.input_ids, packed.input_ids)
+    assert unpack(pinned) == unpack(packed)
+    assert (pinned.leaf_nodes, paths_of(pinned)) == (packed.leaf_nodes, paths_of(packed))
 
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
