@@ -89,6 +89,16 @@ def test_shipped_weights_are_those_of_their_data_card() -> None:
     assert card[DATA_CARD]["statements"] == counts
 
 
+def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
+    gate, path = embedded_gate(), tmp_path / "gate.safetensors"
+    gate.save(path)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"gate\.safetensors"):
+        FindingGate.load(path)
+
+
 def test_gate_of_another_encoder_is_one_line(tmp_path: Path) -> None:
     gate = embedded_gate()
     FindingGate(gate.weight[:3], gate.bias, gate.encoder).save(tmp_path / "gate.safetensors")
