@@ -43,6 +43,7 @@ from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.radreason.parser import errors_per_step, escape_reasoning, parse_radreason, unescape_reasoning
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.ratescore.entity_context import contextualize, present_findings
+from radreward.systems.ratescore.quality import _statements
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.parser import parse_sentence_answer
@@ -150,6 +151,9 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "parse_response": lambda text: judge.parse_response(text, "No edema."),
         "parse_sentence_answer": lambda text: parse_sentence_answer(text, {"a": "No edema."}, {"A": "No mass."}),
         "present_findings": lambda text: present_findings(text, tagger.tag_reports([text])[0]),
+        "present_findings, by statement": lambda text: [
+            present_findings(*part) for part in _statements(text, tagger.tag_reports([text])[0])
+        ],
         "refine": refine,
         "sentence_from_tokens": lambda text: sentence_from_tokens(
             text.split(), ((index, index + 1, "Disease") for index in range(len(text.split())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -41,16 +42,16 @@ def embed_findings(
     encoder: EntityEncoder, gate: FindingGate, entities: Mapping[str, Sequence[Entity]]
 ) -> dict[str, ReportFindings]:
     """Return the present findings of each report, given its entities, in the statements that pass the gate."""
-    statements = {report: sentence_spans(report) for report in entities}
-    passed = gate.reporting(report[start:end] for report, spans in statements.items() for start, end in spans)
+    statements = {report: list(_statements(report, own)) for report, own in entities.items()}
+    passed = gate.reporting(statement for own in statements.values() for statement, _ in own)
     phrases = {
         report: [
             phrase
-            for start, end in spans
-            if report[start:end] in passed
-            for phrase in _reported_findings(encoder, report, start, end, entities[report])
+            for statement, found in own
+            if statement in passed
+            for phrase in _reported_findings(encoder, statement, found)
         ]
-        for report, spans in statements.items()
+        for report, own in statements.items()
     }
     row_of = {text: row for row, text in enumerate(dict.fromkeys(text for own in phrases.values() for text in own))}
     table = F.normalize(encoder.embed(list(row_of)).vectors, dim=-1)
@@ -60,16 +61,25 @@ def embed_findings(
     }
 
 
-def _reported_findings(
-    encoder: EntityEncoder, report: str, start: int, end: int, entities: Sequence[Entity]
-) -> list[str]:
+def _statements(report: str, entities: Sequence[Entity]) -> Iterator[tuple[str, list[Entity]]]:
+    """Yield the statements of a report with their entities, which are in order and get offsets in the statement."""
+    starts = [entity.start for entity in entities]
+    for start, end in sentence_spans(report):
+        own = entities[bisect_left(starts, start) : bisect_left(starts, end)]
+        yield report[start:end], [entity._replace(start=entity.start - start, end=entity.end - start) for entity in own]
+
+
+def _reported_findings(encoder: EntityEncoder, statement: str, entities: Sequence[Entity]) -> list[str]:
     """Return the phrases of the findings of a statement; the statement itself if the tagger found none in it.
 
-    A list of findings and a resolved one are no phrase.
+    A list of findings and a resolved one are no phrase. A phrase over the encoder's limit is compared up to the limit.
+
+    Args:
+        encoder: Encoder of the phrases.
+        statement: The statement.
+        entities: Its entities, with offsets in it.
     """
-    own = [entity for entity in entities if start <= entity.start < end]
-    statement = report[start:end]
-    if phrases := present_findings(report, own, encoder.contextualize(report, own)):
+    if phrases := present_findings(statement, entities, encoder.contextualize(statement, entities)):
         return phrases
     facts = sentence_facts(statement)
     is_one = len({fact for fact in facts if fact.positive}) < 2 and all(fact.change != "resolved" for fact in facts)
