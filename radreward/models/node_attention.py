@@ -1,17 +1,21 @@
-"""Attention over trees of token nodes, computed node by node, so that no masked product is computed.
+"""Attention over trees of nodes: a token attends to its own node and the node's ancestors.
 
-On CUDA in half precision, one kernel computes all nodes, see `varlen_attention`.
+On CUDA in half precision, one kernel computes all nodes, see `varlen_attention`. Elsewhere, nodes are padded rows of a
+few products, see `attention_batches`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from radreward.devices import copy_to
+from radreward.models.attention_batches import AttentionBatch, TokenOrder, Visibility, attention_batches, token_order
 from radreward.models.varlen_attention import VarlenTensors, supports_varlen, varlen_attention, varlen_sequences
 from radreward.types import PackedBatch
 
@@ -42,8 +46,9 @@ class NodeLayout:
         self.causal = causal
         self.lengths: list[int] = []
         self.paths: list[tuple[int, ...]] = []
-        self._masks: dict[object, Tensor] = {}
+        self._masks: dict[object, Tensor | None] = {}
         self._sequences: VarlenTensors | None = None
+        self._order: TokenOrder | None = None
         block_of: list[int] = []
         children = Counter(parents)
         for node, (length, parent) in enumerate(zip(lengths, parents, strict=True)):
@@ -61,28 +66,38 @@ class NodeLayout:
         """Return the layout of a packed batch."""
         return cls(packed.node_lengths, packed.parent_ids, causal)
 
-    def is_sequence(self, block: int, window: int | None) -> bool:
-        """Return True if plain causal attention suffices: the block has no ancestors and fits the window."""
-        return self.causal and len(self.paths[block]) == 1 and (window is None or self.lengths[block] <= window)
+    @cached_property
+    def batches(self) -> list[AttentionBatch]:
+        """The blocks in padded rows."""
+        return attention_batches(self.lengths, self.paths)
 
-    def mask(self, block: int, window: int | None, like: Tensor) -> Tensor | None:
-        """Return the additive (own tokens, tokens of the path) mask of a block, None if everything is visible.
+    @cached_property
+    def _visibility(self) -> Visibility:
+        return Visibility(self.lengths, self.paths, self.causal)
+
+    def order(self, device: torch.device) -> TokenOrder:
+        """Return the tokens of the rows, which are copied to the device once."""
+        if self._order is None:
+            self._order = token_order(self.batches, device)
+        return self._order
+
+    def is_sequence(self, batch: AttentionBatch, window: int | None) -> bool:
+        """Return True if plain causal attention suffices: rows of one block without ancestors that fits the window."""
+        return self.causal and batch.is_sequence and (window is None or batch.queries.shape[1] <= window)
+
+    def mask(self, index: int, window: int | None, like: Tensor) -> Tensor | None:
+        """Return the additive (R, 1, L, K) mask of a batch, None if every query sees all keys.
 
         Args:
-            block: The block.
+            index: The batch.
             window: Number of positions that a token attends to, its own included; positions count along the path.
             like: Tensor that decides type and device.
         """
-        if not self.causal:
-            return None
-        length, total = self.lengths[block], sum(self.lengths[index] for index in self.paths[block])
-        key = (length, total, window, like.dtype)
+        key = (index, window, like.dtype)
         if key not in self._masks:
-            position = torch.arange(total, device=like.device)
-            distance = position[total - length :].unsqueeze(1) - position
-            hidden = (distance < 0) | (distance >= (window or total))
-            mask = torch.zeros(hidden.shape, dtype=like.dtype, device=like.device)
-            self._masks[key] = mask.masked_fill_(hidden, torch.finfo(like.dtype).min)
+            hidden = self._visibility.hidden(self.batches[index], window)
+            mask = torch.zeros(hidden.shape, dtype=like.dtype).masked_fill_(hidden, torch.finfo(like.dtype).min)
+            self._masks[key] = copy_to(mask, like.device) if hidden.any() else None
         return self._masks[key]
 
     def sequences(self, device: torch.device) -> VarlenTensors:
@@ -117,18 +132,31 @@ def node_attention(
     """
     if supports_varlen(query, softcap):
         return varlen_attention(query, key, value, layout.sequences(query.device), layout.causal, scaling, window)
-    # Tensors are split once: each slice of a loop would write a gradient of full size.
-    queries, keys, values = (torch.split(tensor, layout.lengths, 2) for tensor in (query, key, value))
+    order = layout.order(query.device)
+    # Tensors are gathered once: each slice of a loop would write a gradient of full size.
+    queries, keys, values = (
+        tensor[0].transpose(0, 1).index_select(0, tokens)
+        for tensor, tokens in ((query, order.queries), (key, order.keys), (value, order.keys))
+    )
+    query_sizes = [batch.queries.numel() for batch in layout.batches]
+    key_sizes = [batch.keys.numel() for batch in layout.batches]
+    pieces = zip(
+        layout.batches,
+        torch.split(queries, query_sizes),
+        torch.split(keys, key_sizes),
+        torch.split(values, key_sizes),
+        strict=True,
+    )
     parts = []
-    for block, path in enumerate(layout.paths):
-        own_key, own_value = keys[block], values[block]
-        if len(path) > 1:
-            own_key, own_value = (torch.cat([pieces[index] for index in path], 2) for pieces in (keys, values))
-        is_causal = layout.is_sequence(block, window)
-        mask = None if is_causal else layout.mask(block, window, query)
-        part = attention(queries[block], own_key, own_value, mask, is_causal, scaling, softcap)
-        parts.append(part.transpose(1, 2))
-    return torch.cat(parts, 1)
+    for index, (batch, *tensors) in enumerate(pieces):
+        rows = len(batch.queries)
+        # (R, H, L, D)
+        own = [tensor.view(rows, -1, *tensor.shape[1:]).transpose(1, 2) for tensor in tensors]
+        is_causal = layout.is_sequence(batch, window)
+        mask = None if is_causal else layout.mask(index, window, query)
+        part = attention(own[0], own[1], own[2], mask, is_causal, scaling, softcap)
+        parts.append(part.transpose(1, 2).flatten(0, 1))
+    return torch.cat(parts).index_select(0, order.places).unsqueeze(0)
 
 
 def attention(

@@ -35,12 +35,18 @@ def _naive(query: Tensor, key: Tensor, value: Tensor, visible: Tensor, softcap: 
 
 @pytest.mark.parametrize("softcap", [None, 2.0])
 @settings(max_examples=15)
-@given(paths=ANY_PATHS, packing=st.sampled_from(["tree", "rows"]), causal=st.booleans(), window=st.integers(1, 9))
+@given(
+    paths=ANY_PATHS,
+    repeat=st.sampled_from([1, 13]),  # 13: rows are full, and some nodes are longer than a row
+    packing=st.sampled_from(["tree", "rows"]),
+    causal=st.booleans(),
+    window=st.integers(1, 9),
+)
 def test_node_attention_equals_dense_products(
-    paths: list[list[list[int]]], packing: Any, causal: bool, window: int, softcap: float | None
+    paths: list[list[list[int]]], repeat: int, packing: Any, causal: bool, window: int, softcap: float | None
 ) -> None:
-    packed = pack(paths, packing)
-    size = window if causal and window < 8 else None
+    packed = pack([[piece * repeat for piece in path] for path in paths], packing)
+    size = window * repeat if causal and window < 8 else None
     layout = NodeLayout.from_packed(packed, causal)
     torch.manual_seed(0)
     shapes = ((1, heads, len(packed.input_ids), 3) for heads in (4, 2, 2))
@@ -69,15 +75,32 @@ def test_causal_chains_are_sequences() -> None:
     layout = NodeLayout.from_packed(pack([[[7, 8], [1], [3]], [[9], [5]], [[9], [4]]], "tree"), causal=True)
     assert layout.lengths == [4, 1, 1, 1]
     assert layout.paths == [(0,), (1,), (1, 2), (1, 3)]
-    assert [layout.is_sequence(block, None) for block in range(4)] == [True, True, False, False]
-    assert not layout.is_sequence(0, 3)
+    # The two roots and the two statements of the second root share a row each.
+    rows = [row[row >= 0].tolist() for batch in layout.batches for row in batch.queries]
+    assert rows == [[0, 1, 2, 3, 4], [5, 6]]
+    assert not any(layout.is_sequence(batch, None) for batch in layout.batches)
+
+
+def test_a_root_alone_is_a_sequence_within_its_window() -> None:
+    layout = NodeLayout([70, 3], [-1, 0], causal=True)
+    root, own = NodeLayout([70, 3, 4], [-1, 0, 0], causal=True).batches
+    assert layout.lengths == [73]
+    assert layout.is_sequence(root, None)
+    assert not layout.is_sequence(root, 70)  # padded to 96
+    assert not layout.is_sequence(own, None)
+    assert not NodeLayout([70], [-1], causal=False).is_sequence(root, None)
 
 
 def test_masks_are_computed_once_per_batch() -> None:
     layout = NodeLayout([2, 3, 3], [-1, 0, 0], causal=True)
     like = torch.zeros(1)
-    assert layout.mask(1, None, like) is layout.mask(2, None, like)
+    assert layout.mask(1, None, like) is layout.mask(1, None, like)
     assert layout.mask(1, 2, like) is not layout.mask(1, None, like)
+
+
+def test_full_rows_have_no_mask() -> None:
+    layout = NodeLayout([64, 64], [-1, 0], causal=False)
+    assert [layout.mask(index, None, torch.zeros(1)) for index in (0, 1)] == [None, None]
 
 
 @pytest.mark.parametrize("backbone", ["tiny-bert", "tiny-llama"])
