@@ -13,7 +13,7 @@ from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.models.precision import has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
-from radreward.systems.er2score.scorer import RewardModelScorer
+from radreward.systems.er2score.scorer import REWARD_DECIMALS, RewardModelScorer
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
 CANDIDATES = ["clear lungs", "right effusion", "no change", "left effusion", "clear lungs"]
@@ -32,7 +32,8 @@ def test_scores_do_not_depend_on_batch_or_packing() -> None:
     batched = RewardModelScorer(_artifact()).score(REFERENCES, CANDIDATES)
     rows = RewardModelScorer(_artifact(), packing="rows", max_batch_tokens=1)
     alone = torch.cat([rows.score([r], [c]).total for r, c in zip(REFERENCES, CANDIDATES, strict=True)])
-    torch.testing.assert_close(batched.total, alone, rtol=1e-5, atol=1e-5)
+    # A reward near the middle of two rounded values may become either of them.
+    torch.testing.assert_close(batched.total, alone, rtol=0.0, atol=1.5 * 10**-REWARD_DECIMALS)
     assert batched.sub_scores is not None
     torch.testing.assert_close(batched.total, RadCliQCriteria().total(batched.sub_scores))
     assert batched.total.std() > 1e-3
