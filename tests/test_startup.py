@@ -85,15 +85,15 @@ def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path
     assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
 
 
-# Prints both variables when torch is about to be imported, which is when OpenMP reads its own, and ends there.
-STOP_AT_TORCH = """
+VARIABLES = ("OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+# Prints the variables when torch is about to be imported, which is when OpenMP reads its own, and ends there.
+STOP_AT_TORCH = f"""
 import os, runpy, sys
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "torch":
-            names = "OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
-            print(*(os.environ.get(name) for name in names), flush=True)
+            print(*(os.environ.get(name) for name in {VARIABLES}), flush=True)
             os._exit(0)
 sys.meta_path.insert(0, Finder)
 sys.path.insert(0, "")
@@ -105,17 +105,17 @@ SCORE = "from radreward.cli import main; main(['score', '--scorers=er2score', '-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, "PASSIVE 64"),
-        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE 64"),
-        ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "9"}, "PASSIVE 9"),
+        ({}, "PASSIVE 64 64"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE 64 64"),
+        ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "9"}, "PASSIVE 9 64"),
+        ({"LRU_CACHE_CAPACITY": "9"}, "PASSIVE 64 9"),
     ],
 )
 @pytest.mark.parametrize("program", [SCORE, DEMO])
 def test_variables_of_torch_are_set_unless_given(
     program: str, given: dict[str, str], expected: str, pairs: Path
 ) -> None:
-    names = "OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
-    environment = {name: value for name, value in os.environ.items() if name not in names} | given
+    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES} | given
     code = STOP_AT_TORCH + program.replace("a.csv", str(pairs))
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment, cwd=ROOT

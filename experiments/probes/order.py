@@ -1,4 +1,4 @@
-"""Share of probes in the right order, per file of this folder, for the total, the quality and the errors of scorers.
+"""Share of probes in the right order, per file, for the total, the quality and the errors of scorers.
 
 python -m experiments.probes.order --scorers er2score ratescore
 """
@@ -24,7 +24,10 @@ from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.types import Scores
 
 FOLDER = Path(__file__).parent
-PROBES = ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
+SETS = ("", "second/")
+PROBES = tuple(
+    f"{part}{name}" for part in SETS for name in ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
+)
 OUTPUTS = ("quality", "total", "errors")
 NORMAL_QUALITY = 0.99
 """Lowest quality of a normal report with sentences that state no finding."""
@@ -53,10 +56,10 @@ def ordered(scorer: Scorer, preferences: Sequence[Preference]) -> dict[str, int]
     return holding
 
 
-def normal_reports(scorer: Scorer) -> Tensor | None:
-    """Return the (n,) qualities of the normal reports, NaN if unscored; None if the scorer has no quality."""
+def normal_reports(scorer: Scorer, part: str) -> Tensor | None:
+    """Return the (n,) qualities of a set's normal reports, NaN if unscored; None if the scorer has no quality."""
     rows = read_validated_rows(
-        FOLDER / "normal.jsonl", lambda row: (text_field(row, "reference"), text_field(row, "candidate"))
+        FOLDER / f"{part}normal.jsonl", lambda row: (text_field(row, "reference"), text_field(row, "candidate"))
     )
     references, candidates = zip(*(pair for _, pair in rows), strict=True)
     return score_in_chunks(scorer, Pairs(references, candidates), progress=False).quality
@@ -70,20 +73,23 @@ def probe_table(names: Sequence[str]) -> pd.DataFrame:
     """
     probes = {name: read_preferences(FOLDER / f"{name}.jsonl") for name in PROBES}
     cells: dict[tuple[str, str], dict[str, str]] = {(name, output): {} for name in PROBES for output in OUTPUTS}
-    normal: dict[str, str] = {}
+    normal: dict[str, dict[str, str]] = {part: {} for part in SETS}
     for scorer_name in names:
         scorer = load(scorer_name)
         for name, preferences in probes.items():
             for output, number in ordered(scorer, preferences).items():
                 cells[name, output][scorer_name] = f"{number} of {len(preferences)}"
-        qualities = normal_reports(scorer)
-        if qualities is not None:
-            high = int((torch.nan_to_num(qualities) >= NORMAL_QUALITY).sum())
-            normal[scorer_name] = f"{high} of {len(qualities)}"
+        for part, row in normal.items():
+            qualities = normal_reports(scorer, part)
+            if qualities is not None:
+                high = int((torch.nan_to_num(qualities) >= NORMAL_QUALITY).sum())
+                row[scorer_name] = f"{high} of {len(qualities)}"
     rows = [
         [f"{name}, {output}", *(row.get(key, "–") for key in names)] for (name, output), row in cells.items() if row
     ]
-    rows.append([f"normal, quality of at least {NORMAL_QUALITY}", *(normal.get(key, "–") for key in names)])
+    for part, row in normal.items():
+        title = f"{part}normal, quality of at least {NORMAL_QUALITY}"
+        rows.append([title, *(row.get(key, "–") for key in names)])
     return text_frame(["probes", *names], rows)
 
 

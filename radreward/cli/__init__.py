@@ -19,8 +19,10 @@ __all__ = ["TrainingRun", "build", "main"]
 # OpenMP reads this when torch is imported. By default its idle threads spin, which takes processor time from the busy
 # thread if other programs run. A script that calls `main` may import torch before the call, hence here.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-# oneDNN reads this when it computes first. By default it keeps kernels for 1,024 shapes of batches, about 0.1 MiB each.
+# Read when oneDNN and the layer of torch above it compute first. By default, each keeps kernels for 1,024 shapes of
+# batches, about 0.1 MiB each.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+os.environ.setdefault("LRU_CACHE_CAPACITY", "64")
 
 __getattr__ = lazy_exports(__name__)
 

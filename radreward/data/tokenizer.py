@@ -16,7 +16,7 @@ from radreward.errors import InputError
 from radreward.extras import missing_package
 from radreward.io.artifacts import file_fingerprint
 from radreward.io.hub import LOADING_ERRORS, hub_error_reason, use_only_cache_if_hub_is_unreachable
-from radreward.text.standard_wording import standard_wording
+from radreward.text.standard_wording import ReadsStatement, standard_wording
 from radreward.types import PromptSegments
 
 if TYPE_CHECKING:  # slow to import and not required with the embedded backbone
@@ -147,13 +147,16 @@ class SegmentTokenizer:
     Args:
         tokenizer: Tokenizer of the backbone.
         standardize: Tokenize texts in the wording of `standard_wording`; offsets are those of the original text.
+        reads: Statements that standardized texts keep, see `standard_wording`.
 
     >>> SegmentTokenizer(byte_tokenizer(encoder=True)).encode_segments(PromptSegments("", "a", "b"))
     [[1, 67, 2], [68, 2]]
     """
 
-    def __init__(self, tokenizer: TextTokenizer, standardize: bool = False) -> None:
-        self.tokenizer, self.standardize = tokenizer, standardize
+    def __init__(
+        self, tokenizer: TextTokenizer, standardize: bool = False, reads: ReadsStatement | None = None
+    ) -> None:
+        self.tokenizer, self.standardize, self.reads = tokenizer, standardize, reads
         self._prefix = _optional_id(
             tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
         )
@@ -162,12 +165,16 @@ class SegmentTokenizer:
         self._encode_cached = lru_cache(_CACHE_SIZE)(self._encode_uncached)
 
     def _encode_uncached(self, text: str) -> tuple[int, ...]:
-        text = standard_wording(text).text if self.standardize else text
+        text = standard_wording(text, self.reads).text if self.standardize else text
         # split_special_tokens: "[SEP]" in a report is five characters, it does not end a segment.
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
-    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer, bool]]:
-        return SegmentTokenizer, (self.tokenizer, self.standardize)  # the cache is not sent to worker processes
+    def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer, bool, ReadsStatement | None]]:
+        return SegmentTokenizer, (
+            self.tokenizer,
+            self.standardize,
+            self.reads,
+        )  # the cache is not sent to worker processes
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text, without special tokens."""
@@ -178,7 +185,7 @@ class SegmentTokenizer:
 
         The statements are in the order of `standard_wording`. Together they are the text and its tokens.
         """
-        wording = standard_wording(text)
+        wording = standard_wording(text, self.reads)
         tokens: list[list[int]] = [[] for _ in wording.statement_starts]
         for token, (_, end) in zip(self._encode_cached(text), self._spans(wording.text), strict=True):
             tokens[bisect_left(wording.statement_starts, end) - 1].append(token)
@@ -197,13 +204,13 @@ class SegmentTokenizer:
             return text
         if not max_tokens:
             return ""
-        wording = standard_wording(text) if self.standardize else None
+        wording = standard_wording(text, self.reads) if self.standardize else None
         end = self._spans(wording.text if wording else text)[max_tokens - 1][1]
         return wording.original_start(end) if wording else text[:end]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return first and last character of each token of a text."""
-        wording = standard_wording(text) if self.standardize else None
+        wording = standard_wording(text, self.reads) if self.standardize else None
         spans = self._spans(wording.text if wording else text)
         return [wording.original_span(*span) for span in spans] if wording else spans
 

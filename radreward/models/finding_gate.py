@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,10 +22,23 @@ from radreward.text.standard_wording import may_report_finding
 
 EMBEDDED_GATE = Path(__file__).with_name("embedded") / "finding_gate.safetensors"
 DATA_CARD = "data_card"
-MIN_PROBABILITY, MIN_PROBABILITY_OF_NAMED = 0.8, 0.2
-"""Lowest probability of a statement that reports a finding: if no word for an abnormality is known, and if one is."""
 _STATEMENTS_PER_BATCH = 256
 """Statements whose vectors of tokens are in memory together."""
+
+
+class Limits(NamedTuple):
+    """Lowest probability of a statement that reports a finding."""
+
+    unknown: float
+    """If the lexicon has no word for an abnormality in it."""
+    named: float
+    """If it has one."""
+
+
+PROBABLE = Limits(0.8, 0.2)
+"""For scorers that take every statement that passes for a finding."""
+POSSIBLE = Limits(0.2, 0.02)
+"""For a scorer that reads statements by itself: only those that surely report none are left out."""
 
 
 class FindingGate:
@@ -64,24 +77,26 @@ class FindingGate:
         found = self._cache.get_or_compute(statements, self._compute)
         return torch.tensor([found[text] for text in statements], dtype=torch.float32)
 
-    def reporting(self, statements: Iterable[str]) -> frozenset[str]:
+    def reporting(self, statements: Iterable[str], limits: Limits = PROBABLE) -> frozenset[str]:
         """Return the statements that report a finding, by the vocabulary or by the encoder.
 
         A statement reports a finding if the vocabulary reads one in it: present, uncertain or resolved. Of the others,
         those that only deny findings or call body parts normal report none, see `may_report_finding`. The rest is
-        encoded, and reports one if its probability is at least `MIN_PROBABILITY`, or `MIN_PROBABILITY_OF_NAMED` if
-        the lexicon has a word for an abnormality in it.
+        encoded, and reports one if its probability is within the limits.
 
         >>> texts = ("No effusion.", "Mild effusion.", "Tree-in-bud pattern in the left base.", "Rotated film.")
         >>> sorted(FindingGate.load().reporting(texts))
         ['Mild effusion.', 'Tree-in-bud pattern in the left base.']
         """
         distinct = dict.fromkeys(statements)
-        read = frozenset(filter(states_finding, distinct))
-        unread = [text for text in distinct if text not in read and may_report_finding(text)]
-        limits = torch.tensor([MIN_PROBABILITY_OF_NAMED if names_finding(text) else MIN_PROBABILITY for text in unread])
-        passed = (self.probabilities(unread) >= limits).tolist()
-        return read.union(text for text, is_passed in zip(unread, passed, strict=True) if is_passed)
+        unread = unread_statements(distinct)
+        return frozenset(filter(states_finding, distinct)) | (frozenset(unread) - self.dismissed(unread, limits))
+
+    def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
+        """Return those of the `unread_statements` whose probability is below the limits."""
+        minimum = torch.tensor([limits.named if names_finding(text) else limits.unknown for text in unread])
+        is_dismissed = (self.probabilities(unread) < minimum).tolist()
+        return frozenset(text for text, dismissed in zip(unread, is_dismissed, strict=True) if dismissed)
 
     def _compute(self, statements: list[str]) -> dict[str, float]:
         vectors = statement_vectors(self.encoder, statements)
@@ -124,6 +139,15 @@ def states_finding(statement: str) -> bool:
     [True, True, False]
     """
     return any(fact.positive or fact.change == "resolved" for fact in sentence_facts(statement))
+
+
+def unread_statements(statements: Iterable[str]) -> list[str]:
+    """Return the distinct statements in which the vocabulary reads no finding although they may report one.
+
+    >>> unread_statements(("No effusion.", "Mild effusion.", "Rotated film.", "Rotated film."))
+    ['Rotated film.']
+    """
+    return [text for text in dict.fromkeys(statements) if may_report_finding(text) and not states_finding(text)]
 
 
 def names_finding(statement: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
@@ -16,6 +16,8 @@ from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.sentence_splitter import CACHED_SENTENCES, sentence_spans
 from radreward.text.severity import first_severity
 
+ReadsStatement: TypeAlias = Callable[[str], bool]
+"""True for a statement that may report a finding."""
 ABBREVIATIONS = {
     "RLL": "right lower lobe",
     "LLL": "left lower lobe",
@@ -93,8 +95,7 @@ class StandardWording(NamedTuple):
         return part[side] if number % 2 else part[0] + position - self.starts[number] + side
 
 
-@lru_cache(1024)  # tokens and offsets of a text are computed one after the other
-def standard_wording(text: str) -> StandardWording:
+def standard_wording(text: str, reads: ReadsStatement | None = None) -> StandardWording:
     """Return the statements of a text that may report a finding, with sizes in mm and `ABBREVIATIONS` written out.
 
     Other statements count neither as right nor as wrong, see `may_report_finding`. The statements are in alphabetical
@@ -102,13 +103,22 @@ def standard_wording(text: str) -> StandardWording:
     back, such as "It is stable.", remains after the statement before it. Sizes need one unit because encoders compare
     words, and "1.2 cm" and "12 mm" have no number in common.
 
+    Args:
+        text: A report.
+        reads: True for a statement that is kept; `may_report_finding` by default.
+
     >>> standard_wording("The heart is normal. R-sided effusion w/o PTX. A 1.2 x 0.8 cm RLL nodule.").text
     'A 12 x 8 mm right lower lobe nodule. right-sided effusion without pneumothorax.'
     """
+    return _standard_wording(text, reads or may_report_finding)
+
+
+@lru_cache(1024)  # tokens and offsets of a text are computed one after the other
+def _standard_wording(text: str, reads: ReadsStatement) -> StandardWording:
     texts: list[str] = []
     parts: list[tuple[int, int]] = []
     independent: list[int] = []  # number of the first part of each independent statement
-    for first, last, refers_back in _ordered_statements(text):
+    for first, last, refers_back in _ordered_statements(text, reads):
         if parts:
             texts.append(" ")
             parts.append((first, first))
@@ -127,15 +137,15 @@ def standard_wording(text: str) -> StandardWording:
     return StandardWording("".join(texts), parts, starts, text, [starts[number] for number in independent])
 
 
-def _ordered_statements(text: str) -> list[tuple[int, int, bool]]:
-    """Return the statements that may report a finding, in the order of their words, each wording once.
+def _ordered_statements(text: str, reads: ReadsStatement) -> list[tuple[int, int, bool]]:
+    """Return the statements that are read, in the order of their words, each wording once.
 
     Each has its start, its end and True if it refers back to the one before it.
     """
     groups: list[list[tuple[int, int]]] = []
     for start, end in sentence_spans(text):
         statement = text[start:end]
-        if may_report_finding(statement):
+        if reads(statement):
             if groups and _REFERS_BACK.match(statement):
                 groups[-1].append((start, end))
             else:

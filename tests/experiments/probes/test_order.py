@@ -55,10 +55,11 @@ def test_ordered_counts_unscored_preferences_as_wrong_and_respects_the_direction
     assert ordered(_LengthScorer(), preferences) == {"quality": 1, "total": 1}
 
 
-def test_normal_reports_are_longer_than_their_references() -> None:
-    qualities = normal_reports(_LengthScorer())
+@pytest.mark.parametrize(("part", "count"), [("", 24), ("second/", 48)])
+def test_normal_reports_are_scored(part: str, count: int) -> None:
+    qualities = normal_reports(_LengthScorer(), part)
     assert qualities is not None
-    assert len(qualities) == 24
+    assert len(qualities) == count
     assert qualities.isfinite().all()
 
 
