@@ -22,7 +22,7 @@ from experiments.openi.studies import Study, read_openi
 from radreward.cli.signature import add_signature
 from radreward.errors import InputError
 from radreward.io.text_tables import markdown_table, text_frame
-from radreward.models.finding_gate import embedded_gate, states_finding
+from radreward.models.finding_gate import POSSIBLE, embedded_gate, states_finding
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.standard_wording import may_report_finding
@@ -64,6 +64,7 @@ def gate_rows(name: str, labels: Mapping[str, bool]) -> Iterator[list[str]]:
         "vocabulary reads a finding": set(filter(states_finding, texts)),
         "neither denial nor normal": set(filter(may_report_finding, texts)),
         "gate": gate.reporting(texts),
+        "gate of er2score": gate.reporting(texts, POSSIBLE),
     }
     findings = {text for text, is_finding in labels.items() if is_finding}
     for rule, passed in rules.items():
