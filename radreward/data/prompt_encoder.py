@@ -9,7 +9,6 @@ from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.errors import TooLongError
 from radreward.prompts import PromptTemplate
 from radreward.text.normalization import normalize_report
-from radreward.text.standard_wording import ReadsStatement
 from radreward.text.unrelated import is_unrelated
 from radreward.types import PromptSegments, TokenPath
 
@@ -29,23 +28,17 @@ class PromptEncoder:
         criteria: The criteria of the prompt.
         template: Layout of the prompt.
         max_length: Maximum number of tokens from the root to the candidate's end.
-        reads: Statements that standardized prompts keep, see `standard_wording`.
 
     Raises:
         ValueError: If `max_length` is not positive.
     """
 
-    def __init__(
-        self,
-        tokenizer: str,
-        criteria: Criteria,
-        template: PromptTemplate,
-        max_length: int,
-        reads: ReadsStatement | None = None,
-    ) -> None:
+    def __init__(self, tokenizer: str, criteria: Criteria, template: PromptTemplate, max_length: int) -> None:
         if max_length < 1:
             raise ValueError(f"Expected `max_length` to be >= 1 but got {max_length}.")
-        self.segment_tokenizer = SegmentTokenizer(load_tokenizer(tokenizer), template.standardizes_reports, reads)
+        self.segment_tokenizer = SegmentTokenizer(
+            load_tokenizer(tokenizer), template.standardizes_reports, template.reads
+        )
         self.criteria = criteria
         self.template = template
         self.max_length = max_length

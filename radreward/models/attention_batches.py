@@ -98,7 +98,7 @@ def token_order(batches: Sequence[AttentionBatch], device: torch.device) -> Toke
 
 
 class Visibility:
-    """Which keys a query sees: those of the blocks on its path, and in causal attention only earlier positions.
+    """Keys that each query sees: those of the blocks on its path, and in causal attention only earlier positions.
 
     Args:
         lengths: Number of tokens of each block.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
+from radreward.text.standard_wording import may_report_finding
 from radreward.types import PromptSegments
 
 
@@ -17,6 +19,17 @@ class PromptTemplate(ABC):
     """True if the reports are converted by `standard_wording`; then the prompt must not contain other text."""
     separates_statements: ClassVar[bool] = False
     """True if each statement of a candidate sees only itself and the reference; only with standardized reports."""
+
+    def reads(self, statement: str) -> bool:
+        """Return True for a statement that standardized prompts keep."""
+        return may_report_finding(statement)
+
+    def prepare(self, reports: Sequence[str]) -> None:  # noqa: B027 - most templates have nothing to prepare
+        """Prepare for the prompts of many reports; results do not depend on it."""
+
+    def fingerprint(self) -> str:
+        """Return a text that differs between templates with different prompts."""
+        return type(self).__name__
 
     @abstractmethod
     def render(self, reference: str, candidate: str, criteria: Criteria) -> PromptSegments:
@@ -51,6 +64,7 @@ class StatementPairTemplate(PlainPairTemplate):
 TEMPLATES = {
     "PlainPairTemplate": "radreward.prompts.template.PlainPairTemplate",
     "StatementPairTemplate": "radreward.prompts.template.StatementPairTemplate",
+    "GatedStatementPairTemplate": "radreward.systems.er2score.gated_template.GatedStatementPairTemplate",
     "InstructionTemplate": "radreward.systems.er2score.prompt.InstructionTemplate",
 }
 """Import path of each template that a saved model may name; no code is loaded from a model's folder."""

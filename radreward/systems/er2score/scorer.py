@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,15 +18,12 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
-from radreward.models.finding_gate import POSSIBLE, FindingGate, embedded_gate, unread_statements
 from radreward.models.precision import Precision, check_precision
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import StatementEvidence, locate_errors
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.text.sentence_splitter import split_sentences
-from radreward.text.standard_wording import may_report_finding
 from radreward.types import Scores, Side, TokenPath
 
 _SideEvidence = Mapping[Side, TokenEvidence]
@@ -96,7 +92,7 @@ class RewardModelScorer(Scorer):
         self.requires_report = model.backbone.name == EMBEDDED_BACKBONE
         self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
         self._prompt_encoder = PromptEncoder(
-            model.backbone.name, model.criteria, artifact.template, artifact.max_length, self._may_report_finding
+            model.backbone.name, model.criteria, artifact.template, artifact.max_length
         )
         self._model = for_inference(model, precision)
         # Statements can be located only in prompts that contain nothing but the two reports.
@@ -139,7 +135,7 @@ class RewardModelScorer(Scorer):
             model.criteria.to_dict(),
             model.backbone.name,
             model.settings,
-            type(artifact.template).__name__,
+            artifact.template.fingerprint(),
             artifact.max_length,
             *(
                 curves.to_dict() if curves else None
@@ -147,7 +143,6 @@ class RewardModelScorer(Scorer):
             ),
             self.precision,
             self.on_too_long,
-            self._gate().fingerprint if artifact.template.standardizes_reports else None,
             {name: value.float() for name, value in artifact.weights_to_save().items()},
         )
 
@@ -178,17 +173,14 @@ class RewardModelScorer(Scorer):
         )
 
     def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:
-        """Return the outputs of the model for pairs of normalized reports, before calibration.
-
-        Standardized prompts leave out statements that surely report no finding, see `POSSIBLE`.
-        """
+        """Return the outputs of the model for pairs of normalized reports, before calibration."""
         criteria = self.artifact.model.criteria
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         status: list[str] = []
         pairs: list[PairStatements | None] = []
         for start in range(0, len(references), SORT_WINDOW):
             window = slice(start, start + SORT_WINDOW)
-            self._encode_unread_statements([*references[window], *candidates[window]])
+            self.artifact.template.prepare([*references[window], *candidates[window]])
             paths, window_status = self._encode_pairs(references[window], candidates[window])
             output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
             for row, path in enumerate(paths, start):
@@ -200,20 +192,6 @@ class RewardModelScorer(Scorer):
             status += window_status
         rewards = outputs[:, :-2].round(decimals=REWARD_DECIMALS) + 0.0  # no -0.0, which files would show
         return RewardPredictions(rewards, outputs[:, -2:], pairs, status)
-
-    def _gate(self) -> FindingGate:
-        return embedded_gate(str(self._device))  # loaded when a statement needs it
-
-    def _may_report_finding(self, statement: str) -> bool:
-        unread = unread_statements([statement])
-        return not self._gate().dismissed(unread, POSSIBLE) if unread else may_report_finding(statement)
-
-    def _encode_unread_statements(self, reports: Sequence[str]) -> None:
-        """Let the gate encode all statements that need it together; it keeps their probabilities."""
-        if self.artifact.template.standardizes_reports:
-            distinct = dict.fromkeys(reports)
-            if unread := unread_statements(chain.from_iterable(map(split_sentences, distinct))):
-                self._gate().probabilities(unread)
 
     def _read_statements(
         self, reference: str, candidate: str, evidence: _SideEvidence

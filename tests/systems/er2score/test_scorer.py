@@ -40,10 +40,10 @@ def test_scores_do_not_depend_on_batch_or_packing() -> None:
 
 
 def test_too_long_pairs_are_rejected_or_truncated() -> None:
-    references, candidates = ["edema", "", "edema"], ["b", "b", "b" * 300]
+    references, candidates = ["a", "", "a"], ["b", "b", "b" * 300]
     rejected = RewardModelScorer(_artifact()).score(references, candidates)
     assert rejected.status[:2] == ("ok", "empty reference")
-    assert "at most 200 tokens but the prompt has 308" in rejected.status[2]
+    assert "at most 200 tokens but the prompt has 304" in rejected.status[2]
     assert rejected.total.isnan().tolist() == [False, True, True]
     truncated = RewardModelScorer(_artifact(), on_too_long="truncate").score(references, candidates)
     assert truncated.status == ("ok", "empty reference", "truncated")

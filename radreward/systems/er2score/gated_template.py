@@ -1,0 +1,34 @@
+"""A template that leaves out statements that surely report no finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from radreward.models.finding_gate import POSSIBLE, embedded_gate, unread_statements
+from radreward.prompts.template import StatementPairTemplate
+from radreward.text.sentence_splitter import split_sentences
+from radreward.text.standard_wording import may_report_finding
+
+
+class GatedStatementPairTemplate(StatementPairTemplate):
+    """Statements apart, without those of technique, image quality, limits and advice, by `FindingGate` on the CPU.
+
+    >>> template = GatedStatementPairTemplate()
+    >>> [template.reads(text) for text in ("Two views were obtained.", "Mild effusion.", "Tree-in-bud pattern.")]
+    [False, True, True]
+    """
+
+    def reads(self, statement: str) -> bool:
+        """Return False for a denial, a normal statement, and one whose probability is below `POSSIBLE`."""
+        unread = unread_statements([statement])
+        return not embedded_gate().dismissed(unread, POSSIBLE) if unread else may_report_finding(statement)
+
+    def prepare(self, reports: Sequence[str]) -> None:
+        """Encode the statements that need the gate together; it keeps their probabilities."""
+        if unread := unread_statements(chain.from_iterable(map(split_sentences, dict.fromkeys(reports)))):
+            embedded_gate().probabilities(unread)
+
+    def fingerprint(self) -> str:
+        """Return the name of the template with the hash of the gate."""
+        return f"{super().fingerprint()} {embedded_gate().fingerprint}"
