@@ -170,11 +170,8 @@ class SegmentTokenizer:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
 
     def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer, bool, ReadsStatement | None]]:
-        return SegmentTokenizer, (
-            self.tokenizer,
-            self.standardize,
-            self.reads,
-        )  # the cache is not sent to worker processes
+        # The cache is not sent to worker processes.
+        return SegmentTokenizer, (self.tokenizer, self.standardize, self.reads)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text, without special tokens."""
