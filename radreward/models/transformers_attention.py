@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from radreward.errors import InputError
 from radreward.models.bert import BackboneConfig
 from radreward.models.node_attention import NodeLayout, attention, node_attention
+from radreward.models.shared_prompts import SharedPrompts
 from radreward.types import PackedBatch
 
 if TYPE_CHECKING:
@@ -107,12 +108,16 @@ def _layout_attention(
     value: Tensor,
     attention_mask: Tensor | None,
     node_layout: NodeLayout | None = None,
+    shared_prompts: SharedPrompts | None = None,
     scaling: float | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,
     **kwargs: Any,
 ) -> tuple[Tensor, None]:
-    """Compute attention for transformers' `AttentionInterface`: by `node_layout`, or of rows under an additive mask.
+    """Compute attention for transformers' `AttentionInterface`: of nodes, of completions, or of rows.
+
+    With `node_layout`, a row contains nodes; with `shared_prompts`, rows are tokens of completions. All but nodes have
+    an additive mask.
 
     Returns:
         (B, L, H, D), and no weights.
@@ -126,6 +131,9 @@ def _layout_attention(
         query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
     if node_layout is not None:
         return node_attention(query, key, value, node_layout, scaling, sliding_window, softcap), None
+    if shared_prompts is not None:
+        layer: int = module.layer_idx  # type: ignore[assignment]  # of every attention with a cache
+        return shared_prompts.attend(layer, query, key, value, attention_mask, scaling, softcap).transpose(1, 2), None
     if attention_mask is not None and attention_mask.shape[-1] != key.shape[2]:
         raise ValueError(f"Expected a mask of {key.shape[2]} keys or a `node_layout` in {type(module).__name__}.")
     out = attention(query, key, value, attention_mask, scaling=scaling, softcap=softcap)

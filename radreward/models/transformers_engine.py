@@ -16,6 +16,7 @@ from transformers import DynamicCache, DynamicLayer, PreTrainedConfig, PreTraine
 from radreward.data.packing import pack, paths_of
 from radreward.devices import copy_to
 from radreward.models.rollout_engine import Completion, RolloutEngine, SamplingParams, TokenizedPrompt, sample_tokens
+from radreward.models.shared_prompts import SharedPrompts
 from radreward.models.transformers_attention import decoding_inputs, is_encoder, packed_inputs
 from radreward.types import PackedBatch
 
@@ -98,9 +99,8 @@ class TransformersEngine(RolloutEngine):
             if not any(growing):
                 break
             if not all(growing):
-                selected = torch.tensor(growing, device=device)
-                state.select(selected)
-                rows = rows[selected]
+                state.select(growing)
+                rows = rows[torch.tensor(growing, device=device)]
         completions = [
             Completion(tuple(ids), tuple(values), self._decode_text(ids), reason)
             for ids, values, reason in zip(tokens, logps, finish_reasons, strict=True)
@@ -109,23 +109,27 @@ class TransformersEngine(RolloutEngine):
         return [tuple(completions[start : start + size]) for start in range(0, len(completions), size)]
 
     def _prefill(self, prompts: list[TokenizedPrompt], num_completions: int, device: torch.device) -> _DecodingState:
-        """Compute keys and values of all prompts, for each completion, except the last tokens, which `_step` reads."""
+        """Compute keys and values of all prompts except their last tokens, which `_step` reads."""
         last_tokens = [next(piece[-1] for piece in reversed(prompt) if piece) for prompt in prompts]
         paths = [_drop_last_token(prompt) for prompt in prompts]
         packed = pack(paths).to(device)
         cache = DynamicCache()
         inputs = packed_inputs(self.model, packed) | {"use_cache": True, "past_key_values": cache}
         self.model(**inputs, logits_to_keep=1)
-        columns, is_token = _path_columns(packed)  # (C, P)
-        for index, layer in enumerate(cache.layers):
-            states = (getattr(layer, name)[0, :, columns].transpose(0, 1) for name in ("keys", "values"))
-            cache.layers[index] = _GrowingLayer(*(part.repeat_interleave(num_completions, 0) for part in states))
+        columns, is_token = _path_columns(packed)  # (P, K)
+        layers = tuple(
+            (_of_prompts(keys, columns), _of_prompts(values, columns))
+            for keys, values, *_ in cache  # of T tokens
+        )
+        rows = torch.arange(len(prompts), device=device).repeat_interleave(num_completions)
+        cache.layers = [_GrowingLayer(keys[rows, :, :0], values[rows, :, :0]) for keys, values in layers]
         positions = torch.arange(is_token.shape[1], device=device).expand(is_token.shape)
         return _DecodingState(
             cache,
-            torch.tensor(last_tokens, device=device).repeat_interleave(num_completions),
-            positions.masked_fill(~is_token, -1).repeat_interleave(num_completions, 0),
-            is_token.sum(1).repeat_interleave(num_completions),
+            SharedPrompts.create(layers, tuple(rows.tolist())),
+            torch.tensor(last_tokens, device=device)[rows],
+            positions.masked_fill(~is_token, -1)[rows],
+            is_token.sum(1)[rows],
         )
 
     def _step(self, state: _DecodingState) -> Tensor:
@@ -133,6 +137,7 @@ class TransformersEngine(RolloutEngine):
         state.key_positions = torch.cat([state.key_positions, state.next_positions.unsqueeze(1)], 1)
         dtype = next(parameter.dtype for parameter in self.model.parameters() if parameter.is_floating_point())
         inputs = decoding_inputs(state.last_tokens, state.next_positions, state.key_positions, self.config, dtype)
+        inputs["shared_prompts"] = state.prompts
         logits: Tensor = self.model(**inputs, past_key_values=state.cache, use_cache=True).logits[:, -1]
         state.next_positions = state.next_positions + 1
         return logits
@@ -148,7 +153,7 @@ class TransformersEngine(RolloutEngine):
 
 
 class _GrowingLayer(DynamicLayer):
-    """Keys and values of one layer, (B, H, K, D) each, in preallocated buffers; appending copies only the new token."""
+    """Keys and values of one layer, (B, H, L, D) each, in preallocated buffers; appending copies only the new token."""
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # of transformers
@@ -183,6 +188,8 @@ class _DecodingState:
     """State of B completions that are still growing."""
 
     cache: DynamicCache
+    """Keys and values of the tokens of the completions."""
+    prompts: SharedPrompts
     last_tokens: Tensor
     """(B,) tokens that are not read yet."""
     key_positions: Tensor
@@ -190,8 +197,10 @@ class _DecodingState:
     next_positions: Tensor
     """(B,) positions of `last_tokens`."""
 
-    def select(self, rows: Tensor) -> None:
-        """Drop completions that have ended; rows is (B,) bool, True for those that continue."""
+    def select(self, growing: list[bool]) -> None:
+        """Drop completions that have ended."""
+        rows = torch.tensor(growing, device=self.last_tokens.device)
+        self.prompts = self.prompts.select(growing)
         self.cache.batch_select_indices(rows.nonzero().flatten())
         self.last_tokens = self.last_tokens[rows]
         self.key_positions = self.key_positions[rows]
@@ -209,6 +218,11 @@ def _drop_last_token(prompt: TokenizedPrompt) -> list[Sequence[int]]:
     pieces = [piece for piece in prompt if piece]
     pieces[-1] = pieces[-1][:-1]
     return [piece for piece in pieces if piece]
+
+
+def _of_prompts(states: Tensor, columns: Tensor) -> Tensor:
+    """Return (1, H, T, D) keys or values as (P, H, K, D) by the (P, K) columns of each prompt."""
+    return states[0, :, columns].transpose(0, 1).contiguous()
 
 
 def _path_columns(packed: PackedBatch) -> tuple[Tensor, Tensor]:
