@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, cast
 
 from radreward.text.findings import FINDINGS
 from radreward.text.section_files import read_sections
+from radreward.text.spelling import spellings
 
 CATEGORY_CODES = {
     "organ": "A",
@@ -70,18 +71,21 @@ class LexicalPhrase:
 
 
 def inflections(phrase: str) -> Iterator[str]:
-    """Yield a phrase and its plural.
+    """Yield a phrase and its plural, each in American and British spelling.
 
     >>> list(inflections("rib")), list(inflections("adenopathy")), list(inflections("mass"))
     (['rib', 'ribs'], ['adenopathy', 'adenopathies'], ['mass', 'masses'])
+    >>> list(inflections("tumor"))
+    ['tumor', 'tumour', 'tumors', 'tumours']
     """
-    yield phrase
     if phrase.endswith("y") and phrase[-2:-1] not in tuple("aeiou"):
-        yield phrase[:-1] + "ies"
+        plural = phrase[:-1] + "ies"
     elif phrase.endswith("is"):
-        yield phrase[:-2] + "es"
+        plural = phrase[:-2] + "es"
     else:
-        yield phrase + ("es" if phrase.endswith(("s", "x", "h")) else "s")
+        plural = phrase + ("es" if phrase.endswith(("s", "x", "h")) else "s")
+    yield from spellings(phrase)
+    yield from spellings(plural)
 
 
 @lru_cache(1)
@@ -113,9 +117,15 @@ def phrase_categories() -> Mapping[str, str]:
 
 
 def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of phrases as complete words, the longest first."""
-    longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    return re.compile(r"(?<![\w-])(?=\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
+    """Return a pattern of phrases as complete words, the longest first.
+
+    Phrases with the same first two letters are one branch: `re` tries all branches at every word.
+    """
+    rests: dict[str, list[str]] = {}
+    for phrase in sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase)):
+        rests.setdefault(phrase[:2], []).append(re.escape(phrase[2:]))
+    branches = (f"{re.escape(start)}(?:{'|'.join(ends)})" for start, ends in rests.items())
+    return re.compile(rf"(?<![\w-])(?=\w)(?:{'|'.join(branches)})(?![\w-]|'\w)")
 
 
 @lru_cache(1)

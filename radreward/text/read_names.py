@@ -16,7 +16,9 @@ _GAP = (
 )
 """Words between a body part and the state after it."""
 _PART_WORDS = (
-    r"(?:(?:the|right|left|both|bilateral|ascending|descending|transverse|thoracic|proximal|distal|visualized)\s){0,3}"
+    r"(?:(?:the|a|an|right|left|both|bilateral|several|multiple|ascending|descending|transverse|thoracic|lumbar|proximal|"
+    r"distal|mid|middle|medial|lateral|anterior|posterior|visualized|(?:aspects?|end|part|shaft|third) of|first|second|"
+    r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,2}(?:st|nd|rd|th))\s){0,7}"
 )
 """Words between a state and the body part after it that belong to the body part."""
 
@@ -55,7 +57,9 @@ _PATTERNS = (
     (re.compile(rf"(?P<part>{_PARTS}){_GAP}(?P<words>{_STATE_LIST})"), re.compile(_STATES), FINDING_OF_STATE),
     (re.compile(rf"(?P<words>{_STATE_LIST})\s{_PART_WORDS}(?P<part>{_PARTS})"), re.compile(_STATES), FINDING_OF_STATE),
     (
-        re.compile(rf"(?P<words>{_NOUNS})\s(?:of|in)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"),
+        re.compile(
+            rf"(?P<words>{_NOUNS})\s(?:of|in|at|through|involving|under|beneath|below)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
+        ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),

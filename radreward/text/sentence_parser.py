@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from radreward.text.sentence_templates import (
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details
+from radreward.text.spelling import spellings
 from radreward.text.unstated import alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
@@ -70,13 +72,21 @@ class Mention(NamedTuple):
     end: int
 
 
-def _name_forms(name: str) -> tuple[str, ...]:
-    plurals = (name + ("es" if name.endswith(("s", "x", "h")) else "s"),)
-    return (name, *((name[:-1] + "ies",) if name.endswith("y") else ()), *plurals)
+def _name_forms(name: str) -> Iterator[str]:
+    """Yield the lowercase forms of a name: as it is, in the plural or the singular, in both spellings."""
+    plain = name.removeprefix("*")
+    forms = [plain, plain + ("es" if plain.endswith(("s", "x", "h")) else "s")]
+    if plain.endswith("y"):
+        forms.append(plain[:-1] + "ies")
+    if name.startswith("*") and _PLURAL.search(plain):
+        forms.append(plain[:-3] + "y" if plain.endswith("ies") else plain[:-1])
+    for form in forms:
+        yield from spellings(form.lower())
 
 
+_PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
 _FINDING_OF_NAME: dict[str, str] = {
-    form.lower(): key for key, finding in FINDINGS.items() for name in finding.plain_names for form in _name_forms(name)
+    form: key for key, finding in FINDINGS.items() for name in finding.names for form in _name_forms(name)
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
@@ -91,6 +101,8 @@ _UNCERTAINTY_PHRASES = (
 )
 _UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
+_SPACE = re.compile(r"\b(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic|tympanic) cavit(?:y|ies)\b")
+"""Cavities that are no finding."""
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
 _TEMPLATES = (
@@ -161,11 +173,28 @@ def parse_sentence(text: str) -> ParsedSentence:
 
 
 def _find_mentions(lower: str) -> list[Mention]:
-    """Return the names of findings in a lowercase sentence, and the states of body parts outside of them, in order."""
-    names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
-    states = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
-    others = [state for state in states if all(state.end <= name.start or name.end <= state.start for name in names)]
-    return sorted([*names, *others], key=lambda mention: mention.start)
+    """Return the names of findings in a lowercase sentence, and the states of body parts, in order.
+
+    Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
+    """
+    spaces = [match.span() for match in _SPACE.finditer(lower)]
+    names = [
+        Mention(_FINDING_OF_NAME[match[0]], *match.span())
+        for match in _FINDING.finditer(lower)
+        if not any(start <= match.start() and match.end() <= end for start, end in spaces)
+    ]
+    found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
+    states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
+    names = [name for name in names if not any(_overlap(state, name) for state in states)]
+    return sorted([*names, *states], key=lambda mention: mention.start)
+
+
+def _overlap(first: Mention, second: Mention) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
+def _holds(name: Mention, state: Mention) -> bool:
+    return (name.start, -name.end) < (state.start, -state.end)
 
 
 def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mention], str]:

@@ -11,7 +11,7 @@ from radreward.text.negation import CLAUSE_STOP
 _LIMITED = r"limit(?:s|ed|ing)? (?:for |in |the )*(?:evaluation|assessment|detection)"
 _CUE_BEFORE = re.compile(
     r"\b(?:(?:to |please )?(?:evaluate|assess|check|look|evaluation|assessment|query) for|(?<!cannot )(?<!not )rule out"
-    rf"|question of|{_LIMITED} (?:of|for)|(?:not |in)sensitive (?:for|to))\b"
+    rf"|question of|history of|{_LIMITED} (?:of|for)|(?:not |in)sensitive (?:for|to))\b"
 )
 _CUE_AFTER = re.compile(
     r"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected)|may be (?:missed|hidden)"

@@ -1,5 +1,17 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from radreward.text.findings import FINDINGS
-from radreward.text.lexicon import CATEGORY_CODES, CUE_SECTIONS, find_phrases, load_lexicon, phrase_categories
+from radreward.text.lexicon import (
+    CATEGORY_CODES,
+    CUE_SECTIONS,
+    compile_phrases,
+    find_phrases,
+    load_lexicon,
+    phrase_categories,
+)
 
 
 def test_load_lexicon_has_expected_sections() -> None:
@@ -28,3 +40,16 @@ def test_phrase_categories_prefers_first_section() -> None:
 
 def test_find_phrases_matches_complete_words_only() -> None:
     assert not find_phrases("hearty heart-to-heartless massive")
+
+
+@given(
+    phrases=st.lists(st.text("ab -", min_size=1, max_size=5).filter(lambda text: text[0] in "ab"), min_size=1),
+    text=st.text("ab -.", max_size=20),
+)
+def test_compile_phrases_matches_the_longest_phrase_at_each_word(phrases: list[str], text: str) -> None:
+    longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
+    plain = re.compile(r"(?<![\w-])(?=\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|'\w)")
+
+    assert [match.span() for match in compile_phrases(phrases).finditer(text)] == [
+        match.span() for match in plain.finditer(text)
+    ]

@@ -1,0 +1,66 @@
+"""Statements in British spelling and in wide wording, with the findings and places that they state."""
+
+import pytest
+
+from radreward.text.entities import rule_entities
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.spelling import spellings
+
+PLACES = {
+    "Opacity at the left lung apex.": "left upper",
+    "Opacity in the top of the right lung.": "right upper",
+    "Opacity behind the heart.": "left lower",
+    "Opacity at the base on the left.": "left lower",
+    "Opacity in the right costophrenic angle.": "right lower",
+    "Opacity in the left mid-lung.": "left middle",
+    "Opacity in the medial segment of the middle lobe.": "right middle",
+    "Opacity around the right hilum.": "right perihilar",
+    "Opacities at both bases.": "bilateral lower",
+    "Opacities in the apices.": "bilateral upper",
+    "Opacities in both mid zones.": "bilateral",
+}
+FINDINGS = {
+    "Pulmonary oedema.": ("edema", None),
+    "Right haemothorax.": ("hemothorax", "right"),
+    "Oesophageal dilatation.": ("esophagus", None),
+    "Tumour in the left upper lobe.": ("mass", "left upper"),
+    "Surgical emphysema over the left chest wall.": ("subq", "left"),
+    "Upper lobe diversion.": ("congestion", None),
+    "Single pleural plaque on the right.": ("plaque", "right"),
+    "Thickening of the left apical pleura.": ("thickening", "left"),
+    "The right hilar lymph nodes are enlarged.": ("adenopathy", "right"),
+    "Fluid in the left costophrenic angle.": ("effusion", "left"),
+    "Chest drain in the left pleural cavity.": ("chesttube", "left"),
+    "The right upper lobe has collapsed.": ("collapse", "right upper"),
+    "Displaced fracture of the lateral aspect of the right seventh rib.": ("ribfx", "right"),
+    "Fractures of ribs 4 to 6 on the left.": ("ribfx", "left"),
+    "Healed fractures of the left ribs.": ("oldribfx", "left"),
+    "Fracture of the distal right clavicle.": ("clavfx", "right"),
+    "Fracture of the surgical neck of the left humerus.": ("humerusfx", "left"),
+    "Wedge fracture at L1.": ("vertfx", None),
+    "Osteoporotic collapse of T9.": ("vertfx", None),
+    "ET tube tip in the right main bronchus.": ("ettlow", "right mainstem"),
+    "NG tube tip in the oesophagus.": ("ngtmal", "esophagus"),
+    "Gas under the right hemidiaphragm.": ("freeair", None),
+}
+
+
+@pytest.mark.parametrize(("text", "place"), PLACES.items())
+def test_a_place_is_read_in_many_words(text: str, place: str) -> None:
+    assert [(fact.finding, fact.location) for fact in sentence_facts(text)] == [("opacity", place)]
+
+
+@pytest.mark.parametrize(("text", "expected"), FINDINGS.items())
+def test_a_finding_is_read_with_its_place(text: str, expected: tuple[str, str | None]) -> None:
+    assert [(fact.finding, fact.location) for fact in sentence_facts(text)] == [expected]
+
+
+@pytest.mark.parametrize("text", ["No pleural cavity is drained.", "History of lung cancer.", "No oedema."])
+def test_what_is_no_finding_is_read_as_none(text: str) -> None:
+    assert not any(fact.positive for fact in sentence_facts(text))
+
+
+def test_an_entity_has_both_spellings() -> None:
+    american, british = ([entity.type for entity in rule_entities(f"Mild {name}.")] for name in spellings("edema"))
+    assert american == british
+    assert american
