@@ -90,7 +90,7 @@ def synthesize(data: Data, out: Path, form: Form) -> Path:
     return file
 
 
-def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form: Form) -> Path:
+def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form: Form, precision: str) -> Path:
     """Train a stage from the weights of the one before, unless it is done; return the folder of its run."""
     run_folder = RunFolder(out / stage.name)
     if run_folder.model.exists():
@@ -108,7 +108,8 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
         f"--trainer.val_check_interval={steps}",
         *(f"--{name}={value}" for name, value in stage.settings.items()),
         *([f"--init-from={start}"] if start else []),
-        *(["--trainer.logger=false", "--trainer.precision=32-true"] if form == "trial" else []),  # on any CPU
+        f"--trainer.precision={precision}",
+        *(["--trainer.logger=false"] if form == "trial" else []),
         "--ckpt-path=last" if run_folder.last.exists() else "--overwrite",
     )
     return run_folder.folder
@@ -121,12 +122,14 @@ def main() -> None:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--short", action="store_const", const="short", dest="form", help="fewer steps and data")
     forms.add_argument("--trial", action="store_const", const="trial", dest="form", help="one step per stage")
+    parser.add_argument("--precision", default="bf16-mixed", help="32-true on a CPU without bfloat16 products")
     options = parser.parse_args()
     form: Form = options.form or "full"
     out = options.output or Path(f"runs/er2score-{form}")
+    precision = "32-true" if form == "trial" else options.precision  # on any CPU
     schedule, model = read_schedule(SCHEDULE), None
     for stage in schedule.stages:
-        model = train(schedule, stage, model, out, form)
+        model = train(schedule, stage, model, out, form, precision)
     console.print(f"\nradreward score --scorers {model} scores with the last stage.", soft_wrap=True)
 
 

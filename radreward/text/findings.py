@@ -156,12 +156,16 @@ def means_same_care(first: str, second: str) -> bool:
     )
 
 
-def stated_finding(key: str, location: str | None) -> str:
-    """Return the finding that a name and a location mean together, such as a malpositioned tube.
+def stated_finding(key: str, location: str | None, is_healed: bool = False) -> str:
+    """Return the finding that a name means with a location, such as a malpositioned tube, or with a word for its age.
 
     >>> stated_finding("ett", "right mainstem"), stated_finding("ett", "above carina")
     ('ettlow', 'ett')
+    >>> stated_finding("ribfx", "left", is_healed=True)
+    'oldribfx'
     """
+    if key == "ribfx" and is_healed:
+        return "oldribfx"
     malpositioned = MALPOSITIONED.get(key)
     return malpositioned if malpositioned and location in FINDINGS[malpositioned].locations else key
 

@@ -103,6 +103,7 @@ _UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _SPACE = re.compile(r"\b(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic|tympanic) cavit(?:y|ies)\b")
 """Cavities that are no finding."""
+_HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
 _TEMPLATES = (
@@ -255,7 +256,7 @@ def _parse_mention(
     context = own if num_mentions > 1 else masked
     location = _LOCATION.search(own)
     where = LOCATION_WORDS[location[0]] if location else None
-    key = stated_finding(mention.finding, where)
+    key = stated_finding(mention.finding, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change_phrase = CHANGE.search(context) if finding.can_change else None
     change = CHANGE_OF_PHRASE[change_phrase[0]] if change_phrase else None

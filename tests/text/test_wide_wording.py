@@ -35,6 +35,8 @@ FINDINGS = {
     "Displaced fracture of the lateral aspect of the right seventh rib.": ("ribfx", "right"),
     "Fractures of ribs 4 to 6 on the left.": ("ribfx", "left"),
     "Healed fractures of the left ribs.": ("oldribfx", "left"),
+    "Old healed right rib fractures.": ("oldribfx", "right"),
+    "Acute left rib fracture in a 70-year-old man.": ("ribfx", "left"),
     "Fracture of the distal right clavicle.": ("clavfx", "right"),
     "Fracture of the surgical neck of the left humerus.": ("humerusfx", "left"),
     "Wedge fracture at L1.": ("vertfx", None),
