@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from selenium.common.exceptions import ElementNotInteractableException
 from selenium.webdriver import Chrome
+from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.support.wait import WebDriverWait
 
 from radreward.scorers import SCORERS
@@ -58,9 +59,13 @@ def test_search_finds_pages_that_are_opened_from_the_disk(browser: Chrome, site:
     browser.get((site / "score.html").as_uri())
     browser.find_element("css selector", "label.md-header__button[for=__search]").click()  # on a narrow screen
     query = browser.find_element("css selector", "[data-md-component=search-query]")
+
+    def write_query(_: WebDriver) -> bool:
+        query.send_keys("cuda")
+        return True
+
     # The field slides in: for a moment, it is displayed and takes no keys.
-    ready = WebDriverWait(browser, 60, ignored_exceptions=[ElementNotInteractableException])
-    ready.until(lambda _: query.send_keys("cuda") is None)
+    WebDriverWait(browser, 60, ignored_exceptions=[ElementNotInteractableException]).until(write_query)
     results = WebDriverWait(browser, 60).until(
         lambda page: page.find_elements("css selector", ".md-search-result__item a[href*='gpu.html']")
     )
