@@ -72,6 +72,9 @@ class Mention(NamedTuple):
     end: int
 
 
+_PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
+
+
 def _name_forms(name: str) -> Iterator[str]:
     """Yield the lowercase forms of a name: as it is, in the plural or the singular, in both spellings."""
     plain = name.removeprefix("*")
@@ -84,7 +87,6 @@ def _name_forms(name: str) -> Iterator[str]:
         yield from spellings(form.lower())
 
 
-_PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
 _FINDING_OF_NAME: dict[str, str] = {
     form: key for key, finding in FINDINGS.items() for name in finding.names for form in _name_forms(name)
 }
@@ -101,8 +103,11 @@ _UNCERTAINTY_PHRASES = (
 )
 _UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
-_SPACE = re.compile(r"\b(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic|tympanic) cavit(?:y|ies)\b")
-"""Cavities that are no finding."""
+_NO_FINDING = re.compile(
+    r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
+    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?)\b"
+)
+"""Phrases with the name of a finding that state none."""
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -178,16 +183,13 @@ def _find_mentions(lower: str) -> list[Mention]:
 
     Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
     """
-    spaces = [match.span() for match in _SPACE.finditer(lower)]
-    names = [
-        Mention(_FINDING_OF_NAME[match[0]], *match.span())
-        for match in _FINDING.finditer(lower)
-        if not any(start <= match.start() and match.end() <= end for start, end in spaces)
-    ]
+    ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
+    names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
     found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
-    return sorted([*names, *states], key=lambda mention: mention.start)
+    mentions = sorted([*names, *states], key=lambda mention: mention.start)
+    return [entry for entry in mentions if not any(start <= entry.start and entry.end <= end for start, end in ignored)]
 
 
 def _overlap(first: Mention, second: Mention) -> bool:

@@ -57,7 +57,17 @@ def test_a_finding_is_read_with_its_place(text: str, expected: tuple[str, str | 
     assert [(fact.finding, fact.location) for fact in sentence_facts(text)] == [expected]
 
 
-@pytest.mark.parametrize("text", ["No pleural cavity is drained.", "History of lung cancer.", "No oedema."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The left pleural cavity is unremarkable.",
+        "History of lung cancer.",
+        "No oedema.",
+        "Tumour markers are pending.",
+        "Gastric gas below the left hemidiaphragm.",
+        "Normal gas under the diaphragm.",
+    ],
+)
 def test_what_is_no_finding_is_read_as_none(text: str) -> None:
     assert not any(fact.positive for fact in sentence_facts(text))
 
