@@ -5,6 +5,7 @@ python -m experiments.er2score.figures --model er2score --precision bf16 --openi
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from torch import Tensor
 from experiments.openi.studies import TEST_FRACTION, groups_from_codes, read_openi, split_studies
 from radreward.cli.signature import add_signature
 from radreward.criteria import Criteria
+from radreward.criteria.quality import finding_quality
 from radreward.errors import InputError
 from radreward.io.text_tables import format_number, markdown_table, text_frame
 from radreward.modules.agreement_metrics import reward_agreement
@@ -47,7 +49,7 @@ from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.facts import AnnotatedReport
 from radreward.text.normalization import normalize_report
 from radreward.text.report_parser import parse_report
-from radreward.types import LocatedError, ReportGroup
+from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup
 
 SIZES = (1, 3, 5, 7)
 """Numbers of findings of the reports in which errors are made."""
@@ -102,11 +104,22 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
     number = kendalltau(scores.counts.sum(1), errors.sum(1), nan_policy="raise").statistic
     yield f"{name}: τ-b of the expected with the true number of errors", len(rows), _text(float(number))
     yield f"{name}: mean absolute error of the number of errors", len(rows), _text(total["count_mae"])
+    quality = true_quality([entry for _, _, entry in rows])
+    if scores.quality is not None and len(known := quality.isfinite().nonzero().flatten()) > 1:
+        figure = kendalltau(scores.quality[known], quality[known], nan_policy="raise").statistic
+        yield f"{name}: τ-b of the quality with the true quality", len(known), _text(float(figure))
     for tag, wrong in zip(criteria.tags, (errors > 0).sum(0).tolist(), strict=True):
         yield f"{name}: AUC of {tag.replace('_', ' ')}; n: pairs with this error", wrong, _text(agreement[tag]["auc"])
     right = errors.sum(1) == 0
     if right.any():
         yield f"{name}: Expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
+
+
+def true_quality(candidates: Sequence[Candidate]) -> Tensor:
+    """Return (n,) qualities by the finding weights of candidates; NaN if unknown."""
+    weights = [entry.finding_weights or FindingWeights(math.nan, math.nan) for entry in candidates]
+    matched, wrong = torch.tensor(weights).unbind(1)
+    return finding_quality(matched, wrong)
 
 
 def located_error_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS
 from radreward.text.severity import SEVERITY_LEVELS
 from radreward.text.significance import is_actionable
 
@@ -115,6 +116,15 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
 """Finding of a heading, or of a heading with one qualifier, which comes first; our reading of the codes."""
 
 
+ZONE_OF_QUALIFIER = {
+    **dict.fromkeys(("base", "lower lobe", "costophrenic angle", "sulcus", "retrocardiac"), "lower"),
+    **dict.fromkeys(("apex", "upper lobe"), "upper"),
+    **dict.fromkeys(("middle lobe", "lingula"), "middle"),
+    "hilum": "perihilar",
+}
+"""Zone of the lung that a qualifier means."""
+
+
 class MeSHCode(NamedTuple):
     """One coded finding.
 
@@ -150,6 +160,21 @@ class MeSHCode(NamedTuple):
         """
         qualified = (FINDING_OF_CODE.get((self.heading, name)) for name in sorted(self.qualifiers))
         return next(filter(None, qualified), FINDING_OF_CODE.get((self.heading, None)))
+
+    @property
+    def fact(self) -> Fact | None:
+        """The coded finding with its place, as far as our vocabulary has it, and its severity; None without a finding.
+
+        >>> MeSHCode.of_path(("pulmonary atelectasis", "lung", "base", "left", "mild")).fact
+        Fact(finding='atelectasis', polarity='present', location='left lower', severity='mild', change=None, size=None)
+        """
+        if self.finding is None:
+            return None
+        side = next((name for name in ("bilateral", "left", "right") if name in self.qualifiers), "")
+        zone = next((zone for name, zone in ZONE_OF_QUALIFIER.items() if name in self.qualifiers), "")
+        known = FINDINGS[self.finding].locations
+        location = next((place for place in (f"{side} {zone}", side) if place and place in known), None)
+        return Fact(self.finding, location=location, severity=self.severity)
 
     @property
     def is_significant(self) -> bool:

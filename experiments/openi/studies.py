@@ -23,7 +23,9 @@ from radreward.data.split import is_held_out
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
 from radreward.io.validated_rows import RowError, text_field
-from radreward.types import Candidate, ReportGroup
+from radreward.synthesis.error_counting import compare_facts
+from radreward.text.facts import Fact
+from radreward.types import Candidate, FindingWeights, ReportGroup
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +57,12 @@ class Study(NamedTuple):
         for code in map(MeSHCode.of_path, self.code_paths):
             codes.setdefault(code.finding or code.heading, []).append(code)
         return codes
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Return the coded findings that our vocabulary has."""
+        facts = (MeSHCode.of_path(path).fact for path in self.code_paths)
+        return [fact for fact in facts if fact]
 
 
 def read_openi(path: str | Path) -> Iterator[Study]:
@@ -123,6 +131,19 @@ def errors_from_codes(reference: Study, candidate: Study) -> dict[str, float]:
     return errors
 
 
+def weights_from_codes(reference: Study, candidate: Study) -> FindingWeights:
+    """Return the weights of a candidate's matched and wrong findings by the codes, from which its quality follows.
+
+    Codes are compared like the facts of generated reports, see `compare_facts`: related findings are half right, and
+    findings weigh by clinical significance. Codes without a finding of the vocabulary are left out.
+
+    >>> study = Study("1", "Small effusion.", (("pleural effusion", "left", "small"),))
+    >>> weights_from_codes(study, Study("2", "Blunted angle.", (("costophrenic angle", "left", "blunted"),)))
+    FindingWeights(matched=0.125, wrong=0.125)
+    """
+    return compare_facts(reference.facts, candidate.facts).weights
+
+
 def split_studies(studies: Iterable[Study], fraction: float, seed: int = 0) -> tuple[list[Study], list[Study]]:
     """Return training and held-out studies; equal texts stay in one split.
 
@@ -146,7 +167,7 @@ def groups_from_codes(
     num_groups: int = 1000,
     seed: int = 0,
 ) -> Iterator[ReportGroup]:
-    """Yield groups whose candidates are other studies: with a common finding, normal, or random.
+    """Yield groups whose candidates are other studies: with a common finding, normal, or random; quality is known.
 
     `system` of a candidate states which. A group has candidates with different totals, and never the reference's text.
 
@@ -261,5 +282,6 @@ def _sample_candidates(
         study = _choose(pool, rng)
         if study.text != reference.text and study.text not in chosen and len(chosen) < size:
             errors = errors_from_codes(reference, study)
-            chosen[study.text] = Candidate(study.text, {tag: errors[tag] for tag in criteria.tags}, system)
+            weights = weights_from_codes(reference, study)
+            chosen[study.text] = Candidate(study.text, {tag: errors[tag] for tag in criteria.tags}, system, weights)
     return tuple(chosen.values())

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.openi.codes import FINDING_OF_CODE, MeSHCode
+from experiments.openi.codes import FINDING_OF_CODE, ZONE_OF_QUALIFIER, MeSHCode
 from experiments.openi.studies import (
     Study,
     errors_from_codes,
     groups_from_codes,
     read_openi,
     split_studies,
+    weights_from_codes,
     write_coded_groups,
 )
 from radreward.criteria import Criteria, Criterion, RadCliQCriteria, RadCliQSignificanceCriteria
@@ -240,3 +241,55 @@ def test_read_openi_real_reports(openi_csv: Path) -> None:
 def test_train_split_can_be_split_again_with_the_same_seed() -> None:
     train, _ = split_studies([Study(str(n), f"Report {n}.") for n in range(400)], 0.2, 0)
     assert sum(is_held_out(study.text, 0.1, 0) for study in train) > 10
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        (("pleural effusion", "left"), "left"),
+        (("opacity", "lung", "upper lobe", "right"), "right upper"),
+        (("opacity", "lung", "lingula"), None),  # no side is coded
+        (("opacity", "lung", "base", "bilateral"), "bilateral lower"),
+        (("pleural effusion", "base", "left"), "left"),  # effusions have no zones
+        (("cardiomegaly", "mild"), None),
+    ],
+)
+def test_fact_of_a_code_has_its_place(path: tuple[str, ...], location: str | None) -> None:
+    fact = MeSHCode.of_path(path).fact
+    assert fact
+    assert fact.location == location
+
+
+def test_every_coded_finding_is_a_fact() -> None:
+    for heading, qualifier in FINDING_OF_CODE:
+        for zone in ZONE_OF_QUALIFIER:
+            fact = MeSHCode(heading, frozenset({zone, "left"} | ({qualifier} if qualifier else set()))).fact
+            assert fact
+            assert fact.location is None or fact.location in FINDINGS[fact.finding].locations
+    assert MeSHCode("lung").fact is None
+
+
+def test_weights_of_codes_are_the_share_of_what_is_right() -> None:
+    reference = study(EFFUSION, ("cardiomegaly", "mild"))
+    for candidate, matched, wrong in (
+        (reference, 0.75, 0.0),
+        (study(("cardiomegaly", "mild"), name="2"), 0.5, 0.25),
+        (study(EFFUSION, ("cardiomegaly", "mild"), ("pneumothorax", "left"), name="2"), 0.75, 1.0),
+        (study(("lung",), name="2"), 0.0, 0.75),  # a code without a finding is left out
+    ):
+        assert weights_from_codes(reference, candidate) == (matched, wrong)
+    assert weights_from_codes(study(), study(name="2")) == (0.0, 0.0)
+
+
+def test_candidates_of_groups_have_the_weights_of_their_codes() -> None:
+    studies = [
+        study(EFFUSION, name="1"),
+        study(name="2"),
+        study(("cardiomegaly",), name="3"),
+        study(EFFUSION, name="4"),
+    ]
+    by_text = {entry.text: entry for entry in studies}
+    for group in groups_from_codes(studies, RadCliQCriteria(), 3, 5):
+        for candidate in group.candidates:
+            expected = weights_from_codes(by_text[group.reference], by_text[candidate.text])
+            assert candidate.finding_weights == expected
