@@ -28,7 +28,14 @@ from radreward.synthesis.perturbations.language_errors import (
     mrscore_errors,
     replace_history,
 )
-from radreward.synthesis.perturbations.report_edits import add_details, make_vague, paraphrase, remeasure, restate_sides
+from radreward.synthesis.perturbations.report_edits import (
+    add_details,
+    make_specific,
+    make_vague,
+    paraphrase,
+    remeasure,
+    restate_sides,
+)
 from radreward.synthesis.report_prose import add_prose
 from radreward.synthesis.report_styles import PROSE_SHARE, FrequentChoiceRandom, ReportStyle, StyleSampler
 from radreward.text.facts import AnnotatedReport, Fact
@@ -43,6 +50,8 @@ _MAX_LISTED_FINDINGS = 3
 """Maximum number of false findings in one sentence."""
 _VAGUE_SHARE = 0.3
 """Share of the edited candidates with a vague finding; RadCliQ counts no error, but it is only partly right."""
+_SPECIFIC_SHARE = 0.15
+"""Share of the edited candidates with a kind of a finding, or what it shows, in place of the finding."""
 _DETAILED_SHARE = 0.3
 """Share of the edited candidates with a detail that the reference does not state; this is no error."""
 _OTHER_SIDES_SHARE = 0.3
@@ -99,8 +108,11 @@ def edit_candidate(reference: AnnotatedReport, num_errors: int, rng: Random) -> 
     report = add_errors(restate_details(reference, rng), num_errors, rng)
     if rng.random() < _DETAILED_SHARE:
         report = add_details(report, rng) or report
-    if rng.random() < _VAGUE_SHARE:
+    named = rng.random()  # at most one finding has another name: two names of one may be unrelated
+    if named < _VAGUE_SHARE:
         report = make_vague(report, rng) or report
+    elif named < _VAGUE_SHARE + _SPECIFIC_SHARE:
+        report = make_specific(report, rng) or report
     report = paraphrase(report, rng, rng.choice((0.0, 0.3, 1.0, 1.0)))
     return CandidateDraft(with_prose(report, rng), "edited")
 

@@ -1,4 +1,4 @@
-"""Candidates that state one finding of the reference correctly, partly correctly, or not at all."""
+"""Candidates that state one finding of the reference correctly, partly correctly, or not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from radreward.synthesis.candidate_writer import (
     judge_candidates,
 )
 from radreward.synthesis.candidates import CandidateDraft, add_errors, restate_details, with_prose
+from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.perturbations.fact_edits import (
     mirrored_location,
     more_general_facts,
@@ -23,6 +24,7 @@ from radreward.synthesis.perturbations.fact_edits import (
 )
 from radreward.synthesis.perturbations.report_edits import can_replace_fact, paraphrase, replace_fact
 from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.findings import FINDINGS, can_mean_same
 from radreward.text.significance import significance_level, significance_weight
 
 _MAX_OTHER_ERRORS = 2
@@ -39,6 +41,8 @@ def _other_certainty(fact: Fact) -> list[Fact]:
     return with_other_certainty(fact) if significance_level(fact) == "urgent" else []
 
 
+_SAME_REGION_SHARE = 0.6
+"""Share of the findings that replace one of the same region."""
 PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
     "other severity": with_other_severity,
     "one of two sides": lambda fact: list(sides_of(fact)),
@@ -51,7 +55,7 @@ PARTLY_RIGHT: dict[str, Callable[[Fact], list[Fact]]] = {
 
 
 class GradedWriter(CandidateWriter):
-    """Writer of candidates that state one finding of the reference correctly, partly correctly, or not at all."""
+    """Writer of candidates that state one finding of the reference correctly, partly correctly, or not."""
 
     def write(self, request: GroupRequest, rng: Random) -> Iterator[tuple[Reference, list[WrittenCandidate]]]:
         """See `CandidateWriter.write`."""
@@ -60,10 +64,26 @@ class GradedWriter(CandidateWriter):
             yield reference, judge_candidates("graded", reference, drafts, request.criteria)
 
 
-def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[CandidateDraft]:
-    """Return candidates with one finding correct, partly correct, and omitted, in random order.
+def _unrelated_fact(fact: Fact, report: AnnotatedReport, rng: Random) -> Fact:
+    """Return a finding that cannot mean one of the report, mostly of the same region, at the same place if possible."""
+    stated = {other.finding for other in (fact, *report.facts)}
+    options = [key for key in FINDINGS if not any(can_mean_same(key, name) for name in stated)]
+    near = [key for key in options if FINDINGS[key].region == FINDINGS[fact.finding].region]
+    other = sample_fact(
+        sample_findings(rng, near if near and rng.random() < _SAME_REGION_SHARE else options, 1)[0], rng
+    )
+    return other._replace(
+        polarity="present",
+        location=fact.location if fact.location in FINDINGS[other.finding].locations else other.location,
+        change=None,
+    )
 
-    All other errors are the same. Candidates beyond these three have one more error each.
+
+def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[CandidateDraft]:
+    """Return candidates with one finding correct, partly correct, omitted, and replaced by another, in random order.
+
+    All other errors are the same. Of three candidates, the third omits or replaces the finding. Candidates beyond these
+    four have one more error each.
 
     Args:
         reference: The reference.
@@ -81,8 +101,13 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
     if not options:
         return []
     fact, partly = rng.choice(rng.choice(options))
-    edits = [replace_fact(base, fact, new, rng) for new in (partly, None)]
-    reports = [base, *(report for report in edits if report)]
+    worse = rng.sample([None, _unrelated_fact(fact, base, rng)], k=2)
+    edits = (
+        replace_fact(base, fact, new, rng)
+        for new in (partly, *worse)
+        if new is None or can_replace_fact(base, fact, new)
+    )
+    reports = [base, *(report for report in edits if report)][:count]
     while len(reports) < count:
         reports.append(add_errors(rng.choice(reports), 1, rng))
     share = rng.choice((0.0, 0.3, 1.0))

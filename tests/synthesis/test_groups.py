@@ -187,10 +187,10 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "candidates", "digest"),
     [
-        (11, "tiers", "b6aa4b875e945599a59b2007f73680780d8bdc82c1e0fa5ab27e68c8c6611d51"),
+        (11, "tiers", "2ce34675e4cc46d87de06e6ff1f1f525ad9c177d7b8c72107c3450ed1167bed9"),
         (12, "details", "73c727eaadefed52f0473f7fcca437ce2b51f0985997979ce68fa394a9da006d"),
-        (13, "graded", "cb454589d453c22acf45d3315476588f3b32334ec24b27f05df11a0008367784"),
-        (4, "tiers", "5b46d39822a92e1633ee1e59310eed44adcf7347733a4553a0a959cd8437d395"),
+        (13, "graded", "9191a30c7097e45618969ad36dea4643cc610efa1a9be3d947ca587ba5e589b4"),
+        (4, "tiers", "5fadf6b11ff33d05203637b4189b71af661d380bfe63bbefed417506ca88f3fc"),
     ],
 )
 def test_synthesize_reproduces_data_of_the_schedule(seed: int, candidates: str, digest: str) -> None:

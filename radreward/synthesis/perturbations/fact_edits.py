@@ -115,13 +115,19 @@ def _less_certain_names(key: str) -> tuple[str, ...]:
 
 
 def more_specific_facts(fact: Fact) -> list[Fact]:
-    """Return the fact with every kind of its finding, without details that this kind cannot have.
+    """Return the fact with every kind of its finding, then with the findings that its name shows or can mean.
+
+    Details that the new finding cannot have are left out.
 
     >>> [kind.finding for kind in more_specific_facts(Fact("effusion"))]
     ['loculated', 'hemothorax', 'blunting', 'fissure', 'empyema']
+    >>> [shown.finding for shown in more_specific_facts(Fact("kerley"))]
+    ['edema', 'lymphangitic']
     """
     kinds = [key for key in FINDINGS if key != fact.finding and fact.finding in ancestors(key)]
-    return [_renamed(fact, key) for key in kinds]
+    meanings = [*SHOWN_BY_SIGN.get(fact.finding, ()), *MEANT_BY_VAGUE_NAME.get(fact.finding, ())]
+    names = dict.fromkeys([*kinds, *sorted(meanings)])
+    return [_renamed(fact, key) for key in names if FINDINGS[key].can_change or not fact.change]
 
 
 def with_other_certainty(fact: Fact) -> list[Fact]:

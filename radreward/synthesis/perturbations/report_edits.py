@@ -6,13 +6,19 @@ moved or dropped. In a `PartiallyParsedSentence`, only words of the fact are sub
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, groupby
 from random import Random
 
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, restate_facts
 from radreward.synthesis.noun_phrases import are_both_sides
-from radreward.synthesis.perturbations.fact_edits import both_sides, more_general_facts, sides_of, similar_sizes
+from radreward.synthesis.perturbations.fact_edits import (
+    both_sides,
+    more_general_facts,
+    more_specific_facts,
+    sides_of,
+    similar_sizes,
+)
 from radreward.synthesis.perturbations.sentence_edits import exchange_one_word
 from radreward.synthesis.perturbations.word_substitution import substitute_words
 from radreward.text.changes import mentions_change
@@ -156,15 +162,28 @@ def _edit_fact(fact: Fact, old: Fact, new: Fact | None) -> Fact | None:
 
 def make_vague(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
     """State a finding under a more general name, or without its details; return None if none can be stated so."""
-    names = [fact.finding for fact in report.facts]
+    return _rename(
+        report, lambda fact: [*more_general_facts(fact), fact._replace(location=None, severity=None, size=None)], rng
+    )
+
+
+def make_specific(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:
+    """State a kind of a finding, or what it shows, in place of it; return None if none can be stated so."""
+    return _rename(report, more_specific_facts, rng)
+
+
+def _rename(report: AnnotatedReport, names: Callable[[Fact], list[Fact]], rng: Random) -> AnnotatedReport | None:
+    """State one certain finding in another way, unless the report has a related one."""
+    stated = [fact.finding for fact in report.facts]
     options = [
-        (fact, vague)
+        (fact, renamed)
         for fact in report.facts
         if fact.polarity == "present"
-        and sum(is_related(name, fact.finding) for name in names) == 1  # no second side, no sign
-        and fact.finding not in MALPOSITIONED.values()  # the name of the tube alone is an error
-        for vague in (*more_general_facts(fact), fact._replace(location=None, severity=None, size=None))
-        if vague != fact and not any(is_related(vague.finding, name) for name in names if name != fact.finding)
+        and sum(is_related(name, fact.finding) for name in stated) == 1  # no second side, no sign
+        for renamed in names(fact)
+        if renamed != fact
+        and not {fact.finding, renamed.finding} & set(MALPOSITIONED.values())  # another place is an error
+        and not any(is_related(renamed.finding, name) for name in stated if name != fact.finding)
     ]
     return replace_fact(report, *rng.choice(options), rng) if options else None
 

@@ -7,7 +7,14 @@ from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
-from radreward.synthesis.perturbations.report_edits import add_details, insert_facts, make_vague, paraphrase, reorder
+from radreward.synthesis.perturbations.report_edits import (
+    add_details,
+    insert_facts,
+    make_specific,
+    make_vague,
+    paraphrase,
+    reorder,
+)
 from radreward.synthesis.report_styles import sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
@@ -148,11 +155,14 @@ def test_add_details_states_what_was_open_and_causes_no_error() -> None:
     assert added > 150
 
 
-def test_make_vague_causes_no_counted_error_and_never_more_credit() -> None:
+@pytest.mark.parametrize("edit", [make_vague, make_specific])
+def test_another_name_causes_no_counted_error_and_never_more_credit(
+    edit: Callable[[AnnotatedReport, Random], AnnotatedReport | None],
+) -> None:
     lost = 0
     for seed in SEEDS:
         report = random_report(Random(seed))
-        edited = make_vague(report, Random(seed))
+        edited = edit(report, Random(seed))
         if edited is None:
             continue
         comparison = compare_facts(report.facts, edited.facts)
