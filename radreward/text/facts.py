@@ -111,16 +111,16 @@ def known_agreement(first: tuple[Fact, ...], second: tuple[Fact, ...]) -> float 
     """Return 1 if two texts state the same finding, 0 if they state unrelated ones, None if undecided.
 
     Absent findings are ignored. A pair is undecided if a text has no other findings, or if the findings are related but
-    not the same.
+    not the same, or only one of them is certain.
 
     >>> edema, scar, nodule, mass = ((Fact(key),) for key in ("edema", "scar", "nodule", "mass"))
     >>> known_agreement(edema, edema + scar), known_agreement(edema, scar)
     (1.0, 0.0)
-    >>> known_agreement(nodule, mass), known_agreement(edema, ())
-    (None, None)
+    >>> known_agreement(nodule, mass), known_agreement(edema, ()), known_agreement(edema, (Fact("edema", "uncertain"),))
+    (None, None, None)
     """
     pairs = [(own, other) for own in first if own.positive for other in second if other.positive]
-    if any(states_same_finding(*pair) for pair in pairs):
+    if any(own.polarity == other.polarity and states_same_finding(own, other) for own, other in pairs):
         return 1.0
     is_unrelated = bool(pairs) and not any(is_related(own.finding, other.finding) for own, other in pairs)
     return 0.0 if is_unrelated else None

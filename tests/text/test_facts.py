@@ -43,7 +43,8 @@ def test_known_agreement_of_texts(first: tuple[Fact, ...], second: tuple[Fact, .
         assert all(not is_related(a.finding, b.finding) for a in positive[0] for b in positive[1])
     if agreement is None and all(positive):
         assert any(is_related(a.finding, b.finding) for a in positive[0] for b in positive[1])
-    assert (agreement == 1.0) == any(states_same_finding(a, b) for a in positive[0] for b in positive[1])
+    same = [a.polarity == b.polarity and states_same_finding(a, b) for a in positive[0] for b in positive[1]]
+    assert (agreement == 1.0) == any(same)
 
 
 def test_unrelated_findings_do_not_agree() -> None:
