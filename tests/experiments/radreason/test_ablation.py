@@ -35,6 +35,7 @@ SMALL = {
 }
 QUIET = (
     "trainer.accelerator=cpu",
+    "trainer.precision=32-true",  # many CPUs compute bf16 in software, which takes several times as long
     "trainer.enable_progress_bar=false",
     "trainer.logger=false",
     "data.collator.max_answer_length=100",
