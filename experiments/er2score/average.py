@@ -2,8 +2,8 @@
 
 python -m experiments.er2score.average --models er2score runs/refinement-full/refined --output runs/er2score-mean
 
-The mean of a model before and after more training on generated reports reads real ones better than either. Its outputs
-have to be calibrated, see calibrate.py.
+The mean of a model before and after more training on generated reports counted the errors of real ones better than
+either (see the README of this folder). Its outputs have to be calibrated, see calibrate.py.
 """
 
 from __future__ import annotations
