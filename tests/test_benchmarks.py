@@ -172,6 +172,16 @@ def test_score_memory_prints_peaks(runner: ModuleType, capsys: pytest.CaptureFix
     assert ".parquet" in printed.splitlines()[-2]
 
 
+def test_serve_memory_prints_peaks_of_a_service(runner: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = import_module("benchmarks.serve_memory")
+    [figure] = memory.main("bleu-4", short=32, long=70)
+    peaks = json.loads(capsys.readouterr().out.splitlines()[0])["bytes"]
+    assert figure.value == peaks["70"] / peaks["32"] >= 1
+    assert min(peaks.values()) > 20 * 2**20
+    with pytest.raises(RuntimeError, match="Expected a service but it ended with code 2"):
+        memory.main("no-such-scorer", short=32, long=32)
+
+
 def test_memory_benchmarks_write_models_that_score(runner: ModuleType, tmp_path: Path) -> None:
     for name, write in (("score_memory", "write_model"), ("ratescore_memory", "write_scorer")):
         folder = getattr(import_module(f"benchmarks.{name}"), write)(tmp_path / name)
