@@ -57,8 +57,13 @@ def main(scorer: str = "er2score", short: int = 512, long: int = 4096) -> list[F
     Args:
         scorer: Name or folder of a scorer.
         short: First number of pairs, a multiple of `PAIRS_PER_REQUEST`.
-        long: Second number of pairs.
+        long: Second number of pairs, larger.
+
+    Raises:
+        ValueError: If the first peak would not be measured.
     """
+    if short % PAIRS_PER_REQUEST or not 0 < short < long:
+        raise ValueError(f"Expected `short` to be a multiple of {PAIRS_PER_REQUEST} below {long} but got {short}.")
     pairs = [{key: row[key] for key in ("reference", "candidate")} for row in report_rows(long)]
     peaks = {}
     with service(scorer) as (address, pid):

@@ -179,7 +179,9 @@ def test_serve_memory_prints_peaks_of_a_service(runner: ModuleType, capsys: pyte
     assert figure.value == peaks["70"] / peaks["32"] >= 1
     assert min(peaks.values()) > 20 * 2**20
     with pytest.raises(RuntimeError, match="Expected a service but it ended with code 2"):
-        memory.main("no-such-scorer", short=32, long=32)
+        memory.main("no-such-scorer", short=32, long=64)
+    with pytest.raises(ValueError, match="Expected `short` to be a multiple of 32 below 64 but got 64"):
+        memory.main("bleu-4", short=64, long=64)
 
 
 def test_memory_benchmarks_write_models_that_score(runner: ModuleType, tmp_path: Path) -> None:

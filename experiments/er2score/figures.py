@@ -25,7 +25,7 @@ from radreward.criteria import Criteria
 from radreward.criteria.quality import finding_quality
 from radreward.errors import InputError
 from radreward.io.text_tables import format_number, markdown_table, text_frame
-from radreward.modules.agreement_metrics import reward_agreement
+from radreward.modules.agreement_metrics import quality_agreement, reward_agreement
 from radreward.modules.predictions import ScoredCandidates
 from radreward.scorers import Scorer, load
 from radreward.scoring.pairs import Pairs, score_in_chunks
@@ -49,13 +49,14 @@ from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.facts import AnnotatedReport
 from radreward.text.normalization import normalize_report
 from radreward.text.report_parser import parse_report
-from radreward.types import Candidate, FindingWeights, LocatedError, ReportGroup
+from radreward.types import FindingWeights, LocatedError, ReportGroup
 
 SIZES = (1, 3, 5, 7)
 """Numbers of findings of the reports in which errors are made."""
 NUM_FINDINGS = range(5, 9)
 """Numbers of findings of full-size reports."""
 QUALITY_TOLERANCE = 0.01
+UNKNOWN_WEIGHTS = FindingWeights(math.nan, math.nan)
 MARKED_ERRORS = 0.5
 """Expected errors from which a statement is marked."""
 Pair = tuple[str, str]
@@ -104,22 +105,15 @@ def group_rows(scorer: Scorer, criteria: Criteria, groups: Sequence[ReportGroup]
     number = kendalltau(scores.counts.sum(1), errors.sum(1), nan_policy="raise").statistic
     yield f"{name}: τ-b of the expected with the true number of errors", len(rows), _text(float(number))
     yield f"{name}: mean absolute error of the number of errors", len(rows), _text(total["count_mae"])
-    quality = true_quality([entry for _, _, entry in rows])
-    if scores.quality is not None and len(known := quality.isfinite().nonzero().flatten()) > 1:
-        figure = kendalltau(scores.quality[known], quality[known], nan_policy="raise").statistic
-        yield f"{name}: τ-b of the quality with the true quality", len(known), _text(float(figure))
+    if scores.quality is not None:
+        quality = torch.tensor([finding_quality(*(entry.finding_weights or UNKNOWN_WEIGHTS)) for _, _, entry in rows])
+        figure = quality_agreement(scores.quality, quality, candidates.group)["tau_b"]
+        yield f"{name}: τ-b of the quality with the true quality", int(quality.isfinite().sum()), _text(figure)
     for tag, wrong in zip(criteria.tags, (errors > 0).sum(0).tolist(), strict=True):
         yield f"{name}: AUC of {tag.replace('_', ' ')}; n: pairs with this error", wrong, _text(agreement[tag]["auc"])
     right = errors.sum(1) == 0
     if right.any():
         yield f"{name}: Expected errors of pairs without an error", int(right.sum()), _mean(scores.counts[right].sum(1))
-
-
-def true_quality(candidates: Sequence[Candidate]) -> Tensor:
-    """Return (n,) qualities by the finding weights of candidates; NaN if unknown."""
-    weights = [entry.finding_weights or FindingWeights(math.nan, math.nan) for entry in candidates]
-    matched, wrong = torch.tensor(weights).unbind(1)
-    return finding_quality(matched, wrong)
 
 
 def located_error_rows(scorer: Scorer, groups: Sequence[ReportGroup]) -> Iterator[Row]:

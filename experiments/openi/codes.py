@@ -114,8 +114,6 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
     for qualifier in (name or None,)
 }
 """Finding of a heading, or of a heading with one qualifier, which comes first; our reading of the codes."""
-
-
 ZONE_OF_QUALIFIER = {
     **dict.fromkeys(("base", "lower lobe", "costophrenic angle", "sulcus", "retrocardiac"), "lower"),
     **dict.fromkeys(("apex", "upper lobe"), "upper"),
@@ -172,8 +170,8 @@ class MeSHCode(NamedTuple):
             return None
         side = next((name for name in ("bilateral", "left", "right") if name in self.qualifiers), "")
         zone = next((zone for name, zone in ZONE_OF_QUALIFIER.items() if name in self.qualifiers), "")
-        known = FINDINGS[self.finding].locations
-        location = next((place for place in (f"{side} {zone}", side) if place and place in known), None)
+        places = FINDINGS[self.finding].locations
+        location = next((place for place in (f"{side} {zone}", side) if place and place in places), None)
         return Fact(self.finding, location=location, severity=self.severity)
 
     @property
