@@ -3,7 +3,7 @@
 python -m experiments.finding_gate.evaluate --csv indiana_reports.csv
 
 SYNTHETIC statements of labelled.jsonl: the held-out part was not used to choose the rule, unlike the development part
-and the sentences of --csv. The independent part was written later, by somebody who knew neither. A sentence of a study
+and the sentences of --csv. The independent parts were written later, by others who knew neither. A sentence of a study
 without codes reports none; one of a coded study that has a name of a coded finding reports one, even if it denies it;
 the others are left out.
 """
@@ -29,6 +29,7 @@ from radreward.text.sentence_splitter import split_sentences
 from radreward.text.standard_wording import may_report_finding
 
 LABELLED = Path(__file__).with_name("labelled.jsonl")
+PARTS = ("development", "held out", "independent", "second independent")
 HEADER = ("statements", "findings", "none", "AUC", "rule", "recall", "false positives")
 
 
@@ -80,7 +81,7 @@ def main(*, csv: Path | None = None) -> int:
     Args:
         csv: Open-i reports with the columns uid, MeSH, findings, impression.
     """
-    data = {f"labelled, {part}": labelled_statements(part) for part in ("development", "held out", "independent")}
+    data = {f"labelled, {part}": labelled_statements(part) for part in PARTS}
     try:
         if csv is not None:
             data["Open-i"] = coded_sentences(list(read_openi(csv)))

@@ -80,7 +80,7 @@ def rename_finding(text: str, parsed: ParsedSentence, index: int, finding: str, 
 
     >>> text = "Small pneumothorax."
     >>> rename_finding(text, parse_sentence(text), 0, "pneumothorax", Random(0))
-    'Small escaped air in the chest.'
+    'Small air between the lung and the chest wall.'
     """
     start, end = parsed.spans[index].name
     current, facts = text[start:end], list(parsed.facts)

@@ -102,7 +102,8 @@ def triads_from_sentences(sentences: Iterable[str], seed: int = 0) -> Iterator[T
     >>> for triad in triads_from_sentences(["There is a small left pleural effusion obscuring the heart."], seed=4):
     ...     print(triad.operator, "|", triad.opposite)
     laterality | There is a small right pleural effusion obscuring the heart.
-    severity | There is a large left pleural effusion obscuring the heart.
+    severity | There is a moderate left pleural effusion obscuring the heart.
+    synonym | There is a small left apical pneumothorax obscuring the heart.
     """
     for number, text in enumerate(sentences):
         rng = Random(f"{seed}:{number}")

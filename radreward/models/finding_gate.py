@@ -37,20 +37,22 @@ class Limits(NamedTuple):
 
 PROBABLE = Limits(0.8, 0.2)
 """For scorers that take every statement that passes for a finding."""
-POSSIBLE = Limits(0.2, 0.02)
+POSSIBLE = Limits(0.3, 0.05)
 """For a scorer that reads statements by itself: only those that surely report none are left out."""
 
 
 class FindingGate:
     """Probability that a statement reports a finding, rather than naming one or describing the examination.
 
-    p = sigmoid(w · v + b), where v (d,) is the mean of the unit-length vectors of the tokens of a statement, special
-    tokens excluded, by the last layer of a frozen encoder; a statement without tokens has v = 0. Statements of denials,
-    normal states, technique, image quality, limits, artefacts, advice and indications have low probabilities. Each
-    distinct statement is encoded once; the probabilities of the last `CACHED_SENTENCES` statements are kept.
+    p = sigmoid(w · v + b), where v (2 d,) is the mean and the largest values of the unit-length vectors of the tokens
+    of a statement, special tokens excluded, by the last layer of a frozen encoder; without tokens, v = 0.
+
+    Statements of denials, normal states, technique, image quality, limits, artefacts, advice and indications have low
+    probabilities. Each distinct statement is encoded once; the probabilities of the last `CACHED_SENTENCES` statements
+    are kept.
 
     Args:
-        weight: (d,) weights w.
+        weight: (2 d,) weights w.
         bias: The bias b.
         encoder: The encoder, with vectors of size d.
         data_card: Metadata of the fit, stored for information only.
@@ -120,7 +122,7 @@ class FindingGate:
         state = load_tensors(path)
         shapes = {name: tuple(value.shape) for name, value in state.items()}
         encoder = TextEncoder(device=device)
-        expected = {"weight": (encoder.embedding_dim,), "bias": (1,)}
+        expected = {"weight": (2 * encoder.embedding_dim,), "bias": (1,)}
         if shapes != expected:
             raise InputError(f"{path}: Expected tensors of the shapes {expected} but got {shapes}. Fit the gate again.")
         return cls(state["weight"], state["bias"].item(), encoder, card)
@@ -160,18 +162,21 @@ def names_finding(statement: str) -> bool:
 
 
 def statement_vectors(encoder: TextEncoder, statements: Sequence[str]) -> Tensor:
-    """Return the (n, d) mean vectors of n statements, see `FindingGate`. A long statement is truncated.
+    """Return the (n, 2 d) vectors of n statements, see `FindingGate`. A long statement is truncated.
 
     >>> statement_vectors(TextEncoder(), ["Edema.", ""]).shape
-    torch.Size([2, 384])
+    torch.Size([2, 768])
     """
-    means = [torch.empty(0, encoder.embedding_dim)]
+    vectors = [torch.empty(0, 2 * encoder.embedding_dim)]
     for start in range(0, len(statements), _STATEMENTS_PER_BATCH):
         batch = statements[start : start + _STATEMENTS_PER_BATCH]
         encoded = encoder.encode(batch)
-        means.append(torch.stack([_mean_vector(encoded[text]) for text in batch]))
-    return torch.cat(means)
+        vectors.append(torch.stack([_statement_vector(encoded[text]) for text in batch]))
+    return torch.cat(vectors)
 
 
-def _mean_vector(tokens: TokenEmbeddings) -> Tensor:
-    return tokens.vectors[tokens.content_mask].sum(0) / tokens.content_mask.sum().clamp_min(1)
+def _statement_vector(tokens: TokenEmbeddings) -> Tensor:
+    content = tokens.vectors[tokens.content_mask]
+    if not len(content):
+        return tokens.vectors.new_zeros(2 * tokens.vectors.shape[1])
+    return torch.cat([content.mean(0), content.amax(0)])

@@ -39,7 +39,7 @@ def shared_detail_sentence(facts: Sequence[Fact], rng: Random, section: Section 
 
     >>> facts = [Fact(key, location="left") for key in ("effusion", "ribfx", "subq")]
     >>> shared_detail_sentence(facts, Random(2)).text
-    'On the left, there are an effusion, a rib fracture, and subcutaneous gas.'
+    'On the left, there are pleural fluid, rib fractures, and air in the soft tissues.'
     """
     if not 2 <= len(facts) <= _MAX_SHARED or any(_is_unsuitable(fact) for fact in facts):
         return None

@@ -7,8 +7,9 @@ from importlib import resources
 from random import Random
 
 from radreward.synthesis.fact_sampling import DIFFERENTIALS
-from radreward.synthesis.noun_phrases import NounPhrase, fill_template, join_words, noun_phrase
+from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, fill_template, join_words, noun_phrase
 from radreward.text.facts import Fact, Section, Sentence
+from radreward.text.finding_states import STATES
 from radreward.text.findings import FINDINGS
 from radreward.text.severity import SEVERITY_ADVERBS
 
@@ -29,8 +30,6 @@ _WORDINGS = _read_wordings()
 NORMAL_SUBJECTS = _WORDINGS["subject"]
 """Subjects with a verb of normal statements, by the findings that they negate."""
 NORMAL_STATES = _WORDINGS["normal"][()]
-STATES = {key: wordings for (key,), wordings in _WORDINGS["state"].items()}
-"""Wordings of findings as states of organs. {side} needs a side; without {adverb}, no severity can be stated."""
 TECHNIQUE_REMARKS = _WORDINGS["remark"][()]
 SIGNS = {"pneumonia": "opacity", "aspiration": "consolidation", "contusion": "opacity", "fibrosis": "interstitial"}
 """Signs by the finding that interprets them; a sign is the more general finding."""
@@ -44,8 +43,7 @@ def written_sentence(fact: Fact, rng: Random, section: Section = "findings") -> 
         return None
     if fact.polarity == "uncertain" and fact.finding in SIGNS and rng.random() < 0.5:
         return _sign_sentence(fact, rng, section)
-    has_state = fact.polarity == "present" and fact.finding in STATES and rng.random() < 0.7
-    if has_state and (sentence := _state_sentence(fact, rng, section)):
+    if rng.random() < 0.7 and (sentence := state_sentence(fact, rng, section)):
         return sentence
     wordings = _WORDINGS["uncertain" if fact.polarity == "uncertain" else "present"][()]
     return Sentence(fill_template(rng.choice(wordings), noun_phrase(fact, rng)), (fact,), section)
@@ -95,10 +93,13 @@ def _sign_sentence(fact: Fact, rng: Random, section: Section) -> Sentence:
     return Sentence(fill_template(text, noun_phrase(stated, rng)), (stated, fact), section)
 
 
-def _state_sentence(fact: Fact, rng: Random, section: Section) -> Sentence | None:
+def state_sentence(fact: Fact, rng: Random, section: Section) -> Sentence | None:
+    """Return a certain finding without change as the state of an organ, or None if there are no words for it."""
+    if fact.polarity != "present" or fact.change or fact.size:
+        return None
     fitting = [
         template
-        for template in STATES[fact.finding]
+        for template in STATES.get(fact.finding, ())
         if ("{side}" in template) == (fact.location in ("left", "right"))
         and (fact.severity is None or "{adverb}" in template)
         and (fact.location is None or "{side}" in template)
@@ -106,7 +107,8 @@ def _state_sentence(fact: Fact, rng: Random, section: Section) -> Sentence | Non
     if not fitting:
         return None
     adverb = f"{rng.choice(SEVERITY_ADVERBS[fact.severity])} " if fact.severity else ""
-    return Sentence(rng.choice(fitting).format(adverb=adverb, side=fact.location or ""), (fact,), section)
+    text = rng.choice(fitting).format(adverb=adverb, side=fact.location or "")
+    return Sentence(capitalize_first(text), (fact,), section)
 
 
 def by_organ(sentences: list[Sentence]) -> list[Sentence]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from radreward.text.bone_levels import LEVELS
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, is_related, remove_related
+from radreward.text.findings import FINDINGS, Finding, is_related, remove_related
 from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.severity import SEVERITY_WORDS
 
@@ -44,6 +45,9 @@ _BOTH_SIDES_SHARE = 0.2
 _MORE_PLACES_SHARE = 0.2
 """Share of the other findings of the lung that a full-size report states at several places."""
 
+_LEVEL_SHARE = 0.5
+"""Share of the located fractures of ribs and vertebrae whose rib or vertebra is named."""
+
 DIFFERENTIALS = {"atelectasis": "pneumonia", "pneumonia": "aspiration", "edema": "interstitial", "scar": "nodule"}
 """Another interpretation of the same appearance."""
 SIZES: dict[str, tuple[float, ...]] = {
@@ -73,7 +77,7 @@ def sample_fact(key: str, rng: Random) -> Fact:
     finding = FINDINGS[key]
     location = None
     if finding.locations and rng.random() < (0.6 if finding.is_device else 0.8):
-        location = rng.choice(finding.locations) or None
+        location = _sample_location(finding, rng)
     severity = (
         rng.choices(tuple(SEVERITY_WORDS), (5, 3, 2))[0] if finding.has_severity and rng.random() < 0.55 else None
     )
@@ -87,6 +91,14 @@ def sample_fact(key: str, rng: Random) -> Fact:
     if key in MEASURED_FINDINGS and rng.random() < _MEASURED_SHARE:
         size = rng.choice(SIZES[severity] if severity else ALL_SIZES)
     return Fact(key, "uncertain" if is_uncertain else "present", location, severity, change, size)
+
+
+def _sample_location(finding: Finding, rng: Random) -> str | None:
+    """Return a location of a finding; a rib or a vertebra in half of the cases, though there are many."""
+    levels = [place for place in finding.locations if place in LEVELS]
+    if levels and rng.random() < _LEVEL_SHARE:
+        return rng.choice(levels)
+    return rng.choice([place for place in finding.locations if place not in LEVELS]) or None
 
 
 def sample_plain_fact(key: str, rng: Random) -> Fact:
@@ -170,7 +182,7 @@ def is_certain(fact: Fact) -> bool:
 def _sample_both_sides(key: str, rng: Random) -> list[Fact]:
     """Return a finding on the left and on the right, in the same zone, with equal or different severity."""
     locations = FINDINGS[key].locations
-    zones = [location.removeprefix("left") for location in locations if location.startswith("left")]
+    zones = [place.removeprefix("left") for place in locations if place.startswith("left") and place not in LEVELS]
     zone = rng.choice([zone for zone in zones if f"right{zone}" in locations])
     severities: list[str | None] = [None, None]
     if FINDINGS[key].has_severity and rng.random() < 0.8:

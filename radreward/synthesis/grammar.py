@@ -10,6 +10,7 @@ from radreward.synthesis.composed_sentences import composed_sentence, take_compo
 from radreward.synthesis.elaborate_wording import (
     TECHNIQUE_REMARKS,
     by_organ,
+    state_sentence,
     take_differentials,
     written_negation,
     written_normal,
@@ -52,6 +53,8 @@ _COMPOSED_SHARE = 0.5
 """Share of the normal statements that are composed of a subject and a state."""
 _RECOMPOSED_SHARE = 0.25
 """Share of the reworded sentences that become composed ones, if their facts share a detail."""
+_STATE_SHARE = 0.25
+"""Share of the reworded sentences that become the state of an organ, if there are words for it."""
 _WRITTEN_NEGATION_SHARE = 0.3
 """Share of the negations with longer wording in other styles."""
 _UNCHANGED_SHARE = 0.2
@@ -147,7 +150,14 @@ def restate_facts(facts: Sequence[Fact], rng: Random, section: Section) -> list[
         return [sentence]
     if len(facts) > 1 and (all_negated or all(map(_is_joinable, facts))):
         return [joint_sentence(facts, rng, section)]
-    return [fact_sentence(fact, rng, section) for fact in facts]
+    return [_reworded_sentence(fact, rng, section) for fact in facts]
+
+
+def _reworded_sentence(fact: Fact, rng: Random, section: Section) -> Sentence:
+    """Return a sentence for one fact, sometimes as the state of an organ."""
+    if not isinstance(rng, FrequentChoiceRandom) and rng.random() < _STATE_SHARE:
+        return state_sentence(fact, rng, section) or fact_sentence(fact, rng, section)
+    return fact_sentence(fact, rng, section)
 
 
 def render_facts(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+from radreward.text.bone_levels import LEVELS
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, MALPOSITIONED
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, mirror_side
@@ -52,6 +53,8 @@ _VERBS = {"is": " are ", "has": " have ", "persists": " persist ", "remains": " 
 _SINGULAR = re.compile(r"(?<!There) (is|has|persists|remains) ")
 _PLURAL = re.compile(r"(?:(?<![isu])s|bullae|bronchi) ?$")
 """End of a plural name; "fibrosis", "mass" and "thrombus" are singular."""
+_SEVERAL_OR_NAMED = re.compile(r" of |(?<![isu])s$| rib$| vertebra$")
+"""Names of several fractures, or with a bone, which a level of bones does not follow."""
 _MODIFIER = re.compile(r",? (?:in|at|on|of|with|under|adjacent|bilaterally|measuring|left greater|right greater) ")
 
 
@@ -114,20 +117,31 @@ def noun_phrase(fact: Fact, rng: Random) -> NounPhrase:
 
 
 def _names(fact: Fact, rng: Random) -> tuple[str, ...]:
-    """Return the names of a finding; for a malpositioned tube with a location, sometimes those of the tube."""
+    """Return the names of a finding; for a malpositioned tube with a location, sometimes those of the tube.
+
+    At a level of bones, they are names of one fracture, also without the bone, as in "fracture of the left fifth rib".
+    """
     for tube, malpositioned in MALPOSITIONED.items():
         if fact.finding == malpositioned and fact.location and rng.random() < _PLAIN_TUBE_SHARE:
             return FINDINGS[tube].names
-    return FINDINGS[fact.finding].names
+    names = FINDINGS[fact.finding].names
+    if fact.location not in LEVELS:
+        return names
+    single = tuple(name for name in names if not _SEVERAL_OR_NAMED.search(name))
+    return single + (FINDINGS["fracture"].names if fact.finding == "ribfx" else ())
 
 
 def are_both_sides(first: Fact, second: Fact) -> bool:
     """Return True if two facts state the left and the right side of a finding, in one zone, without change and size.
 
+    Two ribs of one level are named apart.
+
     >>> are_both_sides(Fact("effusion", location="left"), Fact("effusion", location="right", severity="mild"))
     True
     """
     same = first.finding == second.finding and not (first.change or second.change or first.size or second.size)
+    if first.location in LEVELS:
+        return False
     return same and first.location != second.location and mirror_side(first.location or "") == second.location
 
 
@@ -136,7 +150,7 @@ def joint_phrase(facts: Sequence[Fact], rng: Random) -> NounPhrase:
 
     >>> sides = [Fact("effusion", location="left", severity="severe"), Fact("effusion", location="right")]
     >>> joint_phrase(sides, Random(1)).text
-    'right and massive left pleural fluid collections'
+    'right and massive left layering pleural effusions'
     """
     names = [name for name in FINDINGS[facts[0].finding].names if not _PLACED_NAME.search(name)]
     if len(facts) == 1 or not names:

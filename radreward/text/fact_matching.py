@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from radreward.text.facts import Fact
+from radreward.text.finding_relations import SHOWN_BY_SIGN
 from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_or_shown, is_related
 from radreward.text.locations import are_neighbors, contains_location
 
@@ -59,6 +60,8 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
 
     >>> _distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
     [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None, size=None)]
+    >>> len(_distinct_findings([Fact("pneumothorax"), Fact("pleuralline")]))
+    1
     """
     stated = list(dict.fromkeys(fact for fact in facts if fact.positive or fact.change == "resolved"))
     if len(stated) < 2:
@@ -74,9 +77,14 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     return [fact for _, fact in sorted(retained)] if len(retained) < len(stated) else stated
 
 
-def _generality(fact: Fact) -> tuple[int, int, tuple[str, ...]]:
-    """Return a sort key for the most specific fact first, independent of the order of facts."""
-    return -len(ancestors(fact.finding)), -sum(map(bool, fact[2:])), tuple(map(str, fact))
+def _generality(fact: Fact) -> tuple[bool, int, int, tuple[str, ...]]:
+    """Return a sort key for the most specific fact first and signs last, independent of the order of facts."""
+    return (
+        fact.finding in SHOWN_BY_SIGN,
+        -len(ancestors(fact.finding)),
+        -sum(map(bool, fact[2:])),
+        tuple(map(str, fact)),
+    )
 
 
 def is_included(fact: Fact, specific: Fact) -> bool:

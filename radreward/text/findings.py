@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
+from radreward.text.bone_levels import LEVELS, RIBS
 from radreward.text.finding_relations import MEANT_BY_VAGUE_NAME, SAME_CARE, SHOWN_BY_SIGN
 from radreward.text.locations import LOCATIONS
 
@@ -157,13 +158,19 @@ def means_same_care(first: str, second: str) -> bool:
 
 
 def stated_finding(key: str, location: str | None, is_healed: bool = False) -> str:
-    """Return the finding that a name means with a location, such as a malpositioned tube, or with a word for its age.
+    """Return the finding that a name means with a location, or with a word for its age.
+
+    A tube at a wrong place is malpositioned, and a fracture at a rib or a vertebra is one of these.
 
     >>> stated_finding("ett", "right mainstem"), stated_finding("ett", "above carina")
     ('ettlow', 'ett')
     >>> stated_finding("ribfx", "left", is_healed=True)
     'oldribfx'
+    >>> stated_finding("fracture", "left rib5"), stated_finding("fracture", "thoracic T8")
+    ('ribfx', 'vertfx')
     """
+    if key == "fracture" and location in LEVELS:
+        key = "ribfx" if location in RIBS else "vertfx"
     if key == "ribfx" and is_healed:
         return "oldribfx"
     malpositioned = MALPOSITIONED.get(key)

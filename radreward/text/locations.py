@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from radreward.text import bone_levels
 from radreward.text.section_files import read_sections
 from radreward.text.severity import SEVERITY_OF_PHRASE
 
@@ -15,6 +16,8 @@ LOCATIONS: dict[str, tuple[str, ...]] = {
     "lung": tuple(f"{side} {zone}".strip() for zone in ("lower", "upper", "", "perihilar") for side in _LATERALITIES)
     + ("right middle", "left middle"),
     "lungdiffuse": ("bilateral", "bilateral lower", "bilateral upper", "right", "left"),
+    "rib": (*_LATERALITIES, *bone_levels.RIBS),
+    "spine": (*bone_levels.REGIONS, *bone_levels.VERTEBRAE),
     "ett": ("above carina",),
     "mainstem": ("right mainstem", "at carina"),
     "stomach": ("stomach",),
@@ -32,7 +35,12 @@ def _read_words() -> Iterator[dict[str, tuple[str, ...]]]:
         yield {location: tuple(phrases.split("; ")) for location, phrases in rows}
 
 
-LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES = _read_words()
+LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES = (
+    words | levels
+    for words, levels in zip(
+        _read_words(), (bone_levels.PREFIXES, bone_levels.SUFFIXES, bone_levels.OTHER_PHRASES), strict=True
+    )
+)
 """Words for each location: before the name of a finding, and after it."""
 LOCATION_WORDS: dict[str, str] = {
     phrase.lower(): location
@@ -55,8 +63,8 @@ _NEIGHBORS = {
         ("cavoatrial", "right atrium"),
         ("at carina", "right mainstem"),
     )
-}
-"""Zones of a lung, and positions of the tip of a catheter or a tube, that touch."""
+} | bone_levels.NEIGHBORS
+"""Zones of a lung, positions of the tip of a catheter or a tube, and levels of bones, that touch."""
 
 
 def contains_location(first: str, second: str) -> bool:

@@ -36,7 +36,10 @@ _NAME_CUES = compile_phrases(
     ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "neither", "nor", "clear of")
 )
 _NAME_CUES_AFTER = compile_phrases(
-    ("is not seen", "are not seen", "not identified", "is absent", "ruled out", "is excluded")
+    (
+        *("is not seen", "are not seen", "not identified", "is absent", "are absent", "ruled out", "is excluded"),
+        *("are excluded", "not present", "not evident", "not demonstrated", "not visualized"),
+    )
 )
 _NO_CUE = ("not excluded", "not ruled out", "no longer")
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")

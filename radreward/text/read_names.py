@@ -11,14 +11,14 @@ from radreward.text.section_files import read_sections
 
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
-    r"(?:\s(?:again|also|appears?|are|be|been|borderline|has|have|is|mild|minimal|moderate|not|noted|now|overall|"
+    r"(?:\s(?:\d{1,2}|again|also|appears?|are|be|been|borderline|has|have|is|mild|minimal|moderate|not|noted|now|overall|"
     r"quite|remains?|seen|severe|size|slight|somewhat|stable|still|to|very|was|were|\w+ly)){1,6}\s"
 )
 """Words between a body part and the state after it."""
 _PART_WORDS = (
     r"(?:(?:the|a|an|right|left|both|bilateral|several|multiple|ascending|descending|transverse|thoracic|lumbar|proximal|"
     r"distal|mid|middle|medial|lateral|anterior|posterior|visualized|(?:aspects?|end|part|shaft|third) of|first|second|"
-    r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,2}(?:st|nd|rd|th))\s){0,7}"
+    r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
 )
 """Words between a state and the body part after it that belong to the body part."""
 

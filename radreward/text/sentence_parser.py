@@ -13,8 +13,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
 from radreward.text.facts import Fact, Polarity
+from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readings
@@ -105,7 +107,9 @@ _UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _NO_FINDING = re.compile(
     r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
-    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?)\b"
+    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
+    r"|(?:breast|cardiac|cardiomediastinal|heart|hilar|liver|mediastinal) shadows?"
+    r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
 )
 """Phrases with the name of a finding that state none."""
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
@@ -152,6 +156,9 @@ def parse_sentence(text: str) -> ParsedSentence:
         return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)
     if denied := denied_normality(lower):
         return ParsedSentence((Fact(denied),), is_complete=True)
+    if state := organ_state(lower):
+        words = FactSpans((0, len(lower.rstrip(" ."))), state.side_span, state.severity_span).shifted(skipped)
+        return ParsedSentence((Fact(state.finding, "present", state.side, state.severity),), (words,), True)
     mentions = _find_mentions(lower)
     if not mentions:
         return ParsedSentence((), is_complete=is_uninformative(lower))
@@ -189,7 +196,7 @@ def _find_mentions(lower: str) -> list[Mention]:
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
     mentions = sorted([*names, *states], key=lambda mention: mention.start)
-    return [entry for entry in mentions if not any(start <= entry.start and entry.end <= end for start, end in ignored)]
+    return [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
 
 
 def _overlap(first: Mention, second: Mention) -> bool:
@@ -257,7 +264,7 @@ def _parse_mention(
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
     location = _LOCATION.search(own)
-    where = LOCATION_WORDS[location[0]] if location else None
+    where = without_list_of_levels(LOCATION_WORDS[location[0]], own) if location else None
     key = stated_finding(mention.finding, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change_phrase = CHANGE.search(context) if finding.can_change else None

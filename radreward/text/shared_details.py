@@ -14,7 +14,7 @@ from radreward.text.severity import SEVERITY_OF_PHRASE
 
 _PLACE_AFTER = compile_phrases([phrase.lower() for phrases in LOCATION_SUFFIXES.values() for phrase in phrases])
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
-_PLACE_END = re.compile(r",? there (?:is|are|may be)\b|,")
+_PLACE_END = re.compile(r" ?,? there (?:is|are|may be)\b| ?,")
 _ALL = re.compile(r"[,;] (?:all|both|each)\b(?P<details>[^#,;]*)$")
 _DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
 _LIST_LINK = re.compile(r",? (?:and )?")

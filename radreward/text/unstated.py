@@ -9,12 +9,24 @@ from radreward.text.findings import can_mean_same
 from radreward.text.negation import CLAUSE_STOP
 
 _LIMITED = r"limit(?:s|ed|ing)? (?:for |in |the )*(?:evaluation|assessment|detection)"
+_REQUEST = r"(?:evaluate|assess|check|look|search|screen|evaluation|assessment|screening|query) for"
+_METHOD = r"(?:plain |chest )?(?:radiograph(?:s|y)?|films?|x-?rays?)"
 _CUE_BEFORE = re.compile(
-    r"\b(?:(?:to |please )?(?:evaluate|assess|check|look|evaluation|assessment|query) for|(?<!cannot )(?<!not )rule out"
-    rf"|question of|history of|{_LIMITED} (?:of|for)|(?:not |in)sensitive (?:for|to))\b"
+    rf"\b(?:(?:to |please )?{_REQUEST}|(?<!cannot )(?<!not )rule out|(?<!difficult )(?<!hard )to exclude"
+    r"|r/o|^query|looking for|asks about|whether the patient has|(?:can|may) miss|(?:assessment|detection) of"
+    r"|(?:comment|statement) (?:about|on)|presence or absence of"
+    rf"|question of|history of|clinical (?:concern|suspicion) (?:for|of)|suspected of|{_LIMITED} (?:of|for)"
+    rf"|{_METHOD} (?:does|do|can) not (?:exclude|rule out)|(?:in)?sensitiv(?:e|ity) (?:for|to)"
+    r"|^(?:clinical )?(?:history|indication|information|question|request|limitations?)(?: \w+)?:)"
 )
+_UNSEEN = r"missed|hidden|overlooked|undetected|unseen|invisible|inapparent|occult"
 _CUE_AFTER = re.compile(
-    r"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected)|may be (?:missed|hidden)"
+    r"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected)"
+    rf"|(?:may|might|can|could) (?:be|go|remain) (?:\w+ )?(?:{_UNSEEN})"
+    rf"|(?:easily|often|frequently) (?:{_UNSEEN}|not visible)|beyond the reach"
+    r"|(?:may|might|can|could) (?:escape|elude) (?:\w+ )?(?:detection|notice)"
+    r"|(?:may|might) not be (?:\w+ )?(?:visible|seen|detectable|apparent|appreciated|detected)"
+    rf"|cannot be excluded (?:by|with) {_METHOD}|below the (?:resolution|threshold)"
     r"|(?:is|are) not (?:\w+ )?(?:assessed|evaluated))\b"
 )
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")

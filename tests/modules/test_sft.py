@@ -56,8 +56,8 @@ data:
         analysis_writer:
           class_path: radreward.synthesis.fact_analysis_writer.FactAnalysisWriter
           init_args: {{vary_wording: false}}
-        max_length: 200
-        max_answer_length: 90
+        max_length: 300
+        max_answer_length: 160
 trainer: {{max_steps: 3, val_check_interval: 3, accelerator: cpu, enable_progress_bar: false}}
 """
 
@@ -71,7 +71,7 @@ QUICK = (
 
 @pytest.fixture
 def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQCriteria(), 6, 2, seed=6, granularity="plain"))
+    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQCriteria(), 9, 2, seed=6, granularity="plain"))
     path = tmp_path / "sft.yaml"
     path.write_text(CONFIG.format(folder=tmp_path, lora=getattr(request, "param", "null")))
     return path

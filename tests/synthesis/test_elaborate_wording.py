@@ -9,7 +9,6 @@ from radreward.synthesis.elaborate_wording import (
     NORMAL_SUBJECTS,
     REGION_ORDER,
     SIGNS,
-    STATES,
     TECHNIQUE_REMARKS,
     take_differentials,
     written_negation,
@@ -21,6 +20,7 @@ from radreward.synthesis.fact_sampling import DIFFERENTIALS, sample_many_facts, 
 from radreward.synthesis.grammar import joint_sentence, render_report
 from radreward.synthesis.report_styles import StyleSampler, elaborate_style, large_style, mixed_style
 from radreward.text.facts import Fact
+from radreward.text.finding_states import STATES
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.sentence_parser import parse_sentence, sentence_facts

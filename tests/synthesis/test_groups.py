@@ -187,10 +187,10 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "candidates", "digest"),
     [
-        (11, "tiers", "2ce34675e4cc46d87de06e6ff1f1f525ad9c177d7b8c72107c3450ed1167bed9"),
-        (12, "details", "73c727eaadefed52f0473f7fcca437ce2b51f0985997979ce68fa394a9da006d"),
-        (13, "graded", "9191a30c7097e45618969ad36dea4643cc610efa1a9be3d947ca587ba5e589b4"),
-        (4, "tiers", "5fadf6b11ff33d05203637b4189b71af661d380bfe63bbefed417506ca88f3fc"),
+        (11, "tiers", "eaed7491b41ba9ae0eee323a05d6a05e3be8b1c72dd56ff07ce1d2adb7192a00"),
+        (12, "details", "af84d62d29f2589650a48d23a7683c073c6bd3fae8c2e17ca5fdc81f2f037631"),
+        (13, "graded", "b39c417ae3f860865bff8dba68291d3438c158cd11a35f6e6b4bd41507b7204b"),
+        (4, "tiers", "616c244ca0babe6914d6253b389bc4a7bfdd6a5c36fb0d40b5665f02d80cfbb5"),
     ],
 )
 def test_synthesize_reproduces_data_of_the_schedule(seed: int, candidates: str, digest: str) -> None:

@@ -32,15 +32,18 @@ FINDINGS = {
     "Fluid in the left costophrenic angle.": ("effusion", "left"),
     "Chest drain in the left pleural cavity.": ("chesttube", "left"),
     "The right upper lobe has collapsed.": ("collapse", "right upper"),
-    "Displaced fracture of the lateral aspect of the right seventh rib.": ("ribfx", "right"),
+    "Displaced fracture of the lateral aspect of the right seventh rib.": ("ribfx", "right rib7"),
     "Fractures of ribs 4 to 6 on the left.": ("ribfx", "left"),
     "Healed fractures of the left ribs.": ("oldribfx", "left"),
     "Old healed right rib fractures.": ("oldribfx", "right"),
     "Acute left rib fracture in a 70-year-old man.": ("ribfx", "left"),
     "Fracture of the distal right clavicle.": ("clavfx", "right"),
     "Fracture of the surgical neck of the left humerus.": ("humerusfx", "left"),
-    "Wedge fracture at L1.": ("vertfx", None),
-    "Osteoporotic collapse of T9.": ("vertfx", None),
+    "Wedge fracture at L1.": ("vertfx", "lumbar L1"),
+    "Osteoporotic collapse of T9.": ("vertfx", "thoracic T9"),
+    "Compression fractures of T8 and T9.": ("vertfx", "thoracic"),
+    "Left fourth and fifth rib fractures.": ("ribfx", "left"),
+    "Fracture of the left rib 3.": ("ribfx", "left rib3"),
     "ET tube tip in the right main bronchus.": ("ettlow", "right mainstem"),
     "NG tube tip in the oesophagus.": ("ngtmal", "esophagus"),
     "Gas under the right hemidiaphragm.": ("freeair", None),
@@ -66,10 +69,29 @@ def test_a_finding_is_read_with_its_place(text: str, expected: tuple[str, str | 
         "Tumour markers are pending.",
         "Gastric gas below the left hemidiaphragm.",
         "Normal gas under the diaphragm.",
+        "CT is more sensitive for small amounts of free air.",
+        "Nondisplaced rib fractures can be missed on plain films.",
+        "Small nodules below the resolution of radiography cannot be excluded.",
+        "Pleural fluid and pneumothorax are absent.",
+        "History: pneumonia.",
+        "Both hila have a normal density.",
+        "Normal cardiac shadow.",
     ],
 )
 def test_what_is_no_finding_is_read_as_none(text: str) -> None:
     assert not any(fact.positive for fact in sentence_facts(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A small pneumothorax cannot be excluded.",
+        "It is difficult to exclude an effusion.",
+        "Concerning for pneumonia.",
+    ],
+)
+def test_doubt_about_a_finding_states_it_as_uncertain(text: str) -> None:
+    assert [fact.polarity for fact in sentence_facts(text)] == ["uncertain"]
 
 
 def test_an_entity_has_both_spellings() -> None:

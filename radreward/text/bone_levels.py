@@ -1,0 +1,88 @@
+"""Levels of ribs and vertebrae as locations: "left rib5", "thoracic T8", and the words for them."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TypeAlias
+
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
+    "twelfth",
+)
+_SHORT_ORDINALS = ("1st", "2nd", "3rd", *(f"{number}th" for number in range(4, 13)))
+_SPINE = {"cervical": 7, "thoracic": 12, "lumbar": 5}
+REGIONS = tuple(_SPINE)
+"""Parts of the spine, which contain the vertebrae of the same name."""
+RIBS: dict[str, tuple[str, int]] = {
+    f"{side} rib{number}": (side, number) for side in ("left", "right") for number in range(1, 13)
+}
+VERTEBRAE: dict[str, tuple[str, int]] = {
+    f"{region} {region[0].upper()}{number}": (region, number)
+    for region, count in _SPINE.items()
+    for number in range(1, count + 1)
+}
+LEVELS = frozenset((*RIBS, *VERTEBRAE))
+NEIGHBORS = {
+    *(frozenset(pair) for side in ("left", "right") for pair in pairwise(f"{side} rib{n}" for n in range(1, 13))),
+    *(frozenset(pair) for pair in pairwise(VERTEBRAE)),
+}
+"""Adjacent levels."""
+
+
+def _written_at_rib(side: str, number: int) -> tuple[str, ...]:
+    ordinal, short = _ORDINALS[number - 1], _SHORT_ORDINALS[number - 1]
+    names = (f"{side} {ordinal} rib", f"{side} {short} rib", f"{ordinal} {side} rib", f"{ordinal} rib on the {side}")
+    return (*(f"of the {name}" for name in names), f"involving the {names[0]}")
+
+
+def _read_at_rib(side: str, number: int) -> tuple[str, ...]:
+    orders = (_ORDINALS[number - 1], _SHORT_ORDINALS[number - 1])
+    # Without "rib" in "left fifth rib fracture", where the name of the finding contains it.
+    forms = ("{0} {1} rib", "{1} {0} rib", "{1} rib on the {0}", "{0} {1}", "{0}-sided {1}", "{1} {0}", "{1} {0}-sided")
+    return (f"{side} rib {number}", *(form.format(side, order) for form in forms for order in orders))
+
+
+def _written_at_vertebra(region: str, number: int) -> tuple[str, ...]:
+    level = f"{region[0].upper()}{number}"
+    forms = ("of {0}", "at {0}", "of the {0} vertebral body", "of the {0} vertebra", "at the {0} level")
+    return (*(form.format(level) for form in forms), f"of the {_ORDINALS[number - 1]} {region} vertebra")
+
+
+def _read_at_vertebra(region: str, number: int) -> tuple[str, ...]:
+    letter, ordinal = region[0].upper(), _ORDINALS[number - 1]
+    names = (region, "dorsal") if region == "thoracic" else (region,)
+    return (f"{letter}{number}", f"{letter}-{number}", *(f"{ordinal} {name} vertebra" for name in names))
+
+
+_Words: TypeAlias = dict[str, tuple[str, ...]]
+PREFIXES: _Words = {place: (place.split(" ")[-1],) for place in (*REGIONS, *VERTEBRAE)}
+"""Words before the name of a finding."""
+SUFFIXES: _Words = {region: (f"of the {region} spine", f"in the {region} spine") for region in REGIONS}
+"""Words after the name of a finding."""
+SUFFIXES |= {place: _written_at_rib(*rib) for place, rib in RIBS.items()}
+SUFFIXES |= {place: _written_at_vertebra(*vertebra) for place, vertebra in VERTEBRAE.items()}
+OTHER_PHRASES: _Words = {
+    region: (f"{region} spine", f"{region} vertebra", f"{region} vertebral body") for region in REGIONS
+}
+"""Words that are read, but not written."""
+OTHER_PHRASES |= {place: _read_at_rib(*rib) for place, rib in RIBS.items()}
+OTHER_PHRASES |= {place: _read_at_vertebra(*vertebra) for place, vertebra in VERTEBRAE.items()}
+_LEVEL_WORD = re.compile(
+    rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th)|[ctl]-?\d{{1,2}}"
+    r"|ribs? \d{1,2}(?: ?(?:and|to|through|-) ?\d+)?)\b"
+)
+_RANGE = re.compile(r"\d ?(?:and|to|through|-|/) ?[ctl]?\d")
+
+
+def without_list_of_levels(location: str, words: str) -> str:
+    """Return a location, or only its side or region if the lowercase words state several levels.
+
+    >>> without_list_of_levels("left rib4", "left fourth and fifth rib fractures")
+    'left'
+    >>> without_list_of_levels("thoracic T8", "compression fracture of t8")
+    'thoracic T8'
+    """
+    if location not in LEVELS or (len(_LEVEL_WORD.findall(words)) == 1 and not _RANGE.search(words)):
+        return location
+    return location.split(" ")[0]
