@@ -30,6 +30,7 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def standin(interpreter: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(PYTHON_VARIABLE, str(interpreter))
+    gc.freeze()  # else, every collection looks at all objects of the tests before
     yield
     gc.collect()  # a process that stays open is a warning, which is an error
 
