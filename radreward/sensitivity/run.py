@@ -75,7 +75,7 @@ def run_sensitivity_tests(
     >>> from radreward.scorers import load
     >>> results = run_sensitivity_tests({"chexpert-f1": lambda: load("chexpert-f1")}, reports=4)
     >>> [(entry["probe"], round(entry["score"], 2)) for entry in results[:2]]
-    [('laterality', 0.0), ('negation', 0.67)]
+    [('laterality', 0.0), ('negation', 0.92)]
     """
     if reports < 1:
         raise ValueError(f"Expected `reports` to be >= 1 but got {reports}.")

@@ -41,8 +41,8 @@ def sentence_quality(
     >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."], set())
     0.6
     >>> contradicted = SentenceJudgement((SentenceScore(-1.0, (0,)),), (SentenceScore(-1.0, (0,)),), None, "", {}, "ok")
-    >>> odd = "Tree-in-bud pattern."
-    >>> sentence_quality(contradicted, [odd], ["No tree-in-bud pattern."], {odd})
+    >>> odd = "Crazy-paving pattern."
+    >>> sentence_quality(contradicted, [odd], ["No crazy-paving pattern."], {odd})
     0.5
     """
     weighted = [
