@@ -13,7 +13,8 @@ _REQUEST = r"(?:evaluate|assess|check|look|search|screen|evaluation|assessment|s
 _METHOD = r"(?:plain |chest )?(?:radiograph(?:s|y)?|films?|x-?rays?)"
 _CUE_BEFORE = re.compile(
     rf"\b(?:(?:to |please )?{_REQUEST}|(?<!cannot )(?<!not )rule out|(?<!difficult )(?<!hard )to exclude"
-    r"|r/o|^query|looking for|asks about|whether the patient has|(?:can|may) miss|(?:assessment|detection) of"
+    r"|r/o|^query|looking for|asks about|whether the patient has|(?:can|may) miss"
+    r"|(?:assessment|detection) of(?=[^.;:]* (?:hampered|limited|reduced|restricted)\b)"
     r"|(?:comment|statement) (?:about|on)|presence or absence of"
     rf"|question of|history of|clinical (?:concern|suspicion) (?:for|of)|suspected of|{_LIMITED} (?:of|for)"
     rf"|{_METHOD} (?:does|do|can) not (?:exclude|rule out)|(?:in)?sensitiv(?:e|ity) (?:for|to)"

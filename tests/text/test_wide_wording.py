@@ -98,3 +98,8 @@ def test_an_entity_has_both_spellings() -> None:
     american, british = ([entity.type for entity in rule_entities(f"Mild {name}.")] for name in spellings("edema"))
     assert american == british
     assert american
+
+
+def test_a_detected_finding_is_stated() -> None:
+    assert [fact.finding for fact in sentence_facts("There is interval detection of a nodule.")] == ["nodule"]
+    assert sentence_facts("Detection of nodules is limited by motion.") == ()
