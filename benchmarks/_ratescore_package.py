@@ -34,7 +34,7 @@ BATCH_TOKENS = 512
 def write_models(folder: Path, texts: Sequence[str], layers: int, width: int) -> None:
     """Save a tagger and an encoder with random weights that distinguish tokens, and the tokenizer of the tagger."""
     torch.manual_seed(0)
-    tokenizer = unigram_tokenizer(texts)
+    tokenizer = subword_tokenizer(texts)
     tokenizer.save_pretrained(folder / "tagger")
     sizes: dict[str, Any] = {
         "hidden_size": width,
@@ -68,15 +68,17 @@ def write_models(folder: Path, texts: Sequence[str], layers: int, width: int) ->
     AutoTokenizer.from_pretrained(resolve_backbone("embedded")).save_pretrained(folder / "encoder")
 
 
-def unigram_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Return a unigram tokenizer, similar to that of DeBERTa-v3, trained on the texts."""
-    tokens = Tokenizer(models.Unigram())
+def subword_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    """Return a tokenizer whose pieces look like those of DeBERTa-v3 ("▁pleural"), trained on the texts.
+
+    Byte-pair merges, because training a unigram model gives other pieces in every process.
+    """
+    tokens = Tokenizer(models.BPE(unk_token="[UNK]"))  # noqa: S106 - no password
     tokens.normalizer = normalizers.NFKC()
     tokens.pre_tokenizer = pre_tokenizers.Metaspace()
     tokens.decoder = decoders.Metaspace()
     special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
-    trainer = trainers.UnigramTrainer(vocab_size=8000, special_tokens=special, unk_token="[UNK]", show_progress=False)  # noqa: S106 - no password
-    tokens.train_from_iterator(texts, trainer)
+    tokens.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=8000, special_tokens=special, show_progress=False))
     ends = [(name, tokens.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokens.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
     names = ("pad_token", "cls_token", "sep_token", "unk_token", "mask_token")

@@ -84,7 +84,17 @@ def test_main_prints_results_and_returns_a_figure(
     assert result["pairs"] == 8
     assert result["split_differently"] == 0
     assert result["compared"] + result["tied"] == 8
+    assert result["compared"] > 0
     assert result["distinct_sentences"] < result["all_sentences"]
+
+
+def test_main_without_a_pair_to_compare_raises(
+    speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed.subprocess, "run", imitation(tmp_path, speed))
+    monkeypatch.setattr(speed, "has_tied_match", lambda *texts: True)
+    with pytest.raises(ValueError, match="expected pairs to compare; all 8 are"):
+        speed.main(8, None, tmp_path, lambda folder: Path("python"), layers=1, width=16)
 
 
 def test_main_different_scores_raise(speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
