@@ -11,6 +11,7 @@ from jsonargparse import ArgumentError, ArgumentParser
 from radreward.errors import InputError
 from radreward.io.yaml_files import read_yaml
 from radreward.synthesis.candidate_writer import CandidateWriter
+from radreward.synthesis.contrast_candidates import ContrastWriter
 from radreward.synthesis.error_profiles import PROFILES, ProfileWriter, parse_profile
 from radreward.synthesis.graded_candidates import GradedWriter
 from radreward.synthesis.green_pairings import GreenPairingWriter
@@ -21,6 +22,7 @@ STRATEGIES: dict[str, Callable[[], CandidateWriter]] = {
     "full-tiers": partial(TierWriter, requires_all=True),
     "pairings": GreenPairingWriter,
     "graded": GradedWriter,
+    "contrast": ContrastWriter,
     **{name: partial(ProfileWriter, profile) for name, profile in PROFILES.items()},
 }
 """Candidate writers by name, with default arguments."""

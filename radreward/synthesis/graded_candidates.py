@@ -64,7 +64,7 @@ class GradedWriter(CandidateWriter):
             yield reference, judge_candidates("graded", reference, drafts, request.criteria)
 
 
-def _unrelated_fact(fact: Fact, report: AnnotatedReport, rng: Random) -> Fact:
+def unrelated_fact(fact: Fact, report: AnnotatedReport, rng: Random) -> Fact:
     """Return a finding that cannot mean one of the report, mostly of the same region, at the same place if possible."""
     stated = {other.finding for other in (fact, *report.facts)}
     options = [key for key in FINDINGS if not any(can_mean_same(key, name) for name in stated)]
@@ -101,7 +101,7 @@ def draft_graded(reference: AnnotatedReport, count: int, rng: Random) -> list[Ca
     if not options:
         return []
     fact, partly = rng.choice(rng.choice(options))
-    worse = rng.sample([None, _unrelated_fact(fact, base, rng)], k=2)
+    worse = rng.sample([None, unrelated_fact(fact, base, rng)], k=2)
     edits = (
         replace_fact(base, fact, new, rng)
         for new in (partly, *worse)
