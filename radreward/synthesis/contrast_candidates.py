@@ -14,8 +14,8 @@ from radreward.synthesis.candidate_writer import (
     judge_candidates,
 )
 from radreward.synthesis.candidates import CandidateDraft, add_errors
-from radreward.synthesis.grammar import restate_facts
 from radreward.synthesis.graded_candidates import unrelated_fact
+from radreward.synthesis.grammar import restate_facts
 from radreward.synthesis.perturbations.report_edits import can_replace_fact, reorder, replace_fact
 from radreward.text.facts import AnnotatedReport, Sentence
 from radreward.text.report_parser import PartiallyParsedSentence
