@@ -48,9 +48,9 @@ def run(
         candidates: Strategy that makes the candidates. `tiers`: tiers of error severity in turn; `full-tiers`: only if
             there is one of every tier. `pairings`: those of GREEN, in equal parts (another report; sentences removed
             and shuffled; the most similar report; errors in findings, severity and location). `graded`: one finding
-            right, partly right, missing, and replaced by another. `balanced`, `details`: error profiles. A YAML file
-            with lines such as `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors, or the class_path of
-            a CandidateWriter.
+            right, partly right, missing, and replaced by another. `contrast`: a correct report in other words, and
+            copies with an error. `balanced`, `details`: error profiles. A YAML file with lines such as
+            `omission: [0.5, 0.3, 0.2]`, the probabilities of 0, 1 and 2 errors, or the class_path of a CandidateWriter.
         generated_column: Column of --reports with the outputs of a report generator, a fifth pairing.
         writing: Data that a language model writes.
         seed: Seed of all sampling; equal seeds give equal results.

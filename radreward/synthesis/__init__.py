@@ -7,6 +7,7 @@ from radreward._lazy_imports import lazy_exports
 if TYPE_CHECKING:
     from radreward.synthesis.candidate_strategies import load_candidate_writer
     from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
+    from radreward.synthesis.contrast_candidates import ContrastWriter
     from radreward.synthesis.error_profiles import ProfileWriter
     from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
     from radreward.synthesis.graded_candidates import GradedWriter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CandidateWriter",
+    "ContrastWriter",
     "FactAnalysisWriter",
     "GradedWriter",
     "GreenPairingWriter",

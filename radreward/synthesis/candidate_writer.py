@@ -96,7 +96,8 @@ class WrittenCandidate(NamedTuple):
 class CandidateWriter(ABC):
     """A strategy that writes the candidates of a reference.
 
-    Subclasses: `TierWriter`, `ProfileWriter`, `GreenPairingWriter`, `GradedWriter`, or your own.
+    Subclasses: `TierWriter`, `ProfileWriter`, `GreenPairingWriter`, `GradedWriter`, `ContrastWriter`, or
+    your own.
     """
 
     @abstractmethod

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from os.path import commonprefix
 from typing import Literal, NamedTuple, cast
 
 from radreward.text.findings import FINDINGS
@@ -117,15 +119,25 @@ def phrase_categories() -> Mapping[str, str]:
 
 
 def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of phrases as complete words, the longest first.
+    """Return a pattern of phrases as complete words; of phrases at one position, it matches the longest.
 
-    Phrases with the same first two letters are one branch: `re` tries all branches at every word.
+    >>> compile_phrases(["rib", "rib cage", "lung"]).findall("ribs, lung, rib cage")
+    ['lung', 'rib cage']
     """
-    rests: dict[str, list[str]] = {}
-    for phrase in sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase)):
-        rests.setdefault(phrase[:2], []).append(re.escape(phrase[2:]))
-    branches = (f"{re.escape(start)}(?:{'|'.join(ends)})" for start, ends in rests.items())
-    return re.compile(rf"(?<![\w-])(?=\w)(?:{'|'.join(branches)})(?![\w-]|'\w)")
+    return re.compile(rf"(?<![\w-])(?=\w){_branches(sorted(set(phrases)))}(?![\w-]|'\w)")
+
+
+def _branches(phrases: Sequence[str]) -> str:
+    """Return a pattern of phrases in which a common start is written once, because `re` tries all branches in turn."""
+    by_letter = groupby(filter(None, phrases), key=lambda phrase: phrase[0])
+    branches = (_branch(list(group)) for _, group in by_letter)
+    return f"(?:{'|'.join(branches)}){'' if all(phrases) else '?'}"
+
+
+def _branch(phrases: Sequence[str]) -> str:
+    start = commonprefix(phrases)
+    rest = [phrase[len(start) :] for phrase in phrases]
+    return re.escape(start) + (_branches(rest) if len(rest) > 1 else "")
 
 
 @lru_cache(1)
