@@ -54,7 +54,7 @@ SMALL = {
         "model.backbone.name=tiny-generator",
         "model.max_decoded=1",
         "data.collator.max_length=1548",
-        "data.collator.max_answer_length=300",  # an untrained model never ends its answers
+        "data.collator.max_answer_length=180",  # an untrained model never ends its answers
     ),
     "LanguageModelModule": (*DECODER[:-2], "data.collator.max_length=2000", "data.collator.max_answer_length=100"),
     "GRPOModule": (*DECODER, "init_from=null", "model.rollouts.num_generations=2"),

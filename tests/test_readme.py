@@ -56,7 +56,7 @@ SMALL = {
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments/er2score/train.py": ("--trial",),
     "experiments.er2score.calibrate": ("--groups=10", "--graded=5"),
-    "experiments.probes.order": ("--scorers", "ratescore", "rouge-l"),
+    "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.finding_gate.fit": ("--per-kind=2",),
     "experiments.openi.groups": ("--groups=60",),
     "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--steps=5"),
