@@ -29,7 +29,7 @@ from radreward.text.sentence_splitter import split_sentences
 from radreward.text.standard_wording import may_report_finding
 
 LABELLED = Path(__file__).with_name("labelled.jsonl")
-PARTS = ("development", "held out", "independent", "second independent")
+PARTS = ("development", "held out", "independent", "second independent", "third independent")
 HEADER = ("statements", "findings", "none", "AUC", "rule", "recall", "false positives")
 
 

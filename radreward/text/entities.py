@@ -28,11 +28,13 @@ def rule_entities(sentence: str) -> tuple[Entity, ...]:
     """
     text, offsets = _with_single_spaces(sentence)
     lower, scopes = lowercase_same_length(text), negated_spans(text)
-    entities = []
+    entities: list[Entity] = []
     for phrase in find_phrases(text):
         is_negated = is_inside(scopes, phrase.start)
         if phrase.kind == "generic" and phrase.is_standalone and not is_negated:
             continue
+        if phrase.head == "absent" and entities and entities[-1].type.startswith("Non-"):
+            continue  # as in "effusion and pneumothorax are absent", which it negates
         entity_type = phrase_type(phrase, is_negated)
         adverb_start = max(0, phrase.start - _MAX_ADVERB)
         if phrase.kind == "normal" and is_negated and _NOT_BEFORE.search(lower, adverb_start, phrase.start):

@@ -11,24 +11,42 @@ from radreward.text.negation import CLAUSE_STOP
 _LIMITED = r"limit(?:s|ed|ing)? (?:for |in |the )*(?:evaluation|assessment|detection)"
 _REQUEST = r"(?:evaluate|assess|check|look|search|screen|evaluation|assessment|screening|query) for"
 _METHOD = r"(?:plain |chest )?(?:radiograph(?:s|y)?|films?|x-?rays?)"
+_LABEL = (
+    r"(?:clinical |past |patient |admission )?(?:history|indications?|info|information|details|question|request"
+    r"|diagnosis|limitations?|pmh|concern|reason(?: for \w+)?)(?: \w+)?:"
+)
+_CONCERN = r"(?:clinical|continued|ongoing|persistent) (?:concern|suspicion|worry)"
+_HIDING = r"(?:hid|conceal|mask|obscur|mimic|simulat|imitat)(?:e|es|s)?"
+_MODAL = r"(?:may|might|can|could|would)"
+_OF_METHOD = (
+    r"(?:accuracy|accurate|(?:in)?sensitive|(?:in)?sensitivity|agreement|specificity|is superior|blind spot|threshold"
+    r"|false (?:negatives?|positives?)|predictive value|reference standard|method of choice|lower performance"
+    r"|unreliable|validated)"
+)
+"""Words about methods, and what they are good for after them."""
 _CUE_BEFORE = re.compile(
     rf"\b(?:(?:to |please )?{_REQUEST}|(?<!cannot )(?<!not )rule out|(?<!difficult )(?<!hard )to exclude"
-    r"|r/o|^query|looking for|asks about|whether the patient has|(?:can|may) miss"
-    r"|(?:assessment|detection) of(?=[^.;:]* (?:hampered|limited|reduced|restricted)\b)"
+    rf"|r/o|query|looking for|asks about|whether the patient has|{_MODAL} miss|if|in case of|misses"
+    rf"|{_HIDING}|mistaken for|(?:to distinguish|to separate|distinguishing)|{_OF_METHOD}(?: \w+){{0,5}}? (?:for|in|to)"
+    r"|(?:assessment|detection) of(?=[^.;:]* (?:hampered|limited|reduced|requested|restricted)\b)"
     r"|(?:comment|statement) (?:about|on)|presence or absence of"
-    rf"|question of|history of|clinical (?:concern|suspicion) (?:for|of)|suspected of|{_LIMITED} (?:of|for)"
-    rf"|{_METHOD} (?:does|do|can) not (?:exclude|rule out)|(?:in)?sensitiv(?:e|ity) (?:for|to)"
-    r"|^(?:clinical )?(?:history|indication|information|question|request|limitations?)(?: \w+)?:)"
+    rf"|question of|history of|{_CONCERN} (?:about|for|of)|suspected of|{_LIMITED} (?:of|for)"
+    rf"|{_METHOD} (?:does not|do not|can ?not) (?:distinguish|exclude|rule out))\b"
+    rf"|^(?:{_LABEL}|(?:please )?exclude\b|should\b|(?:k/)?[ch]/o\b)"
+    r"|^(?:any|(?:is|are) there)\b(?=[^.]*\?\s*$)"
+    r"|, (?:please )?exclude\b|\b(?:when|where) (?=#+ (?:is|remains)\b)"
 )
-_UNSEEN = r"missed|hidden|overlooked|undetected|unseen|invisible|inapparent|occult"
+_UNSEEN = r"missed|hidden|overlooked|undetected|unseen|invisible|inapparent|occult|lost|masked|obscured"
 _CUE_AFTER = re.compile(
-    r"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected)"
-    rf"|(?:may|might|can|could) (?:be|go|remain) (?:\w+ )?(?:{_UNSEEN})"
-    rf"|(?:easily|often|frequently) (?:{_UNSEEN}|not visible)|beyond the reach"
-    r"|(?:may|might|can|could) (?:escape|elude) (?:\w+ )?(?:detection|notice)"
-    r"|(?:may|might) not be (?:\w+ )?(?:visible|seen|detectable|apparent|appreciated|detected)"
-    rf"|cannot be excluded (?:by|with) {_METHOD}|below the (?:resolution|threshold)"
-    r"|(?:is|are) not (?:\w+ )?(?:assessed|evaluated))\b"
+    rf"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected|diagnosed)"
+    rf"|{_MODAL} (?:be|go|remain) (?:\w+ )?(?:{_UNSEEN})"
+    rf"|(?:easily|often|frequently) (?:{_UNSEEN}|not visible)|beyond the (?:reach|scope)"
+    rf"|{_MODAL} (?:escape|elude) (?:\w+ )?(?:detection|notice)"
+    rf"|{_MODAL} not be (?:\w+ )?(?:visible|seen|detectable|apparent|appreciated|detected|resolved)"
+    rf"|{_MODAL} be (?:difficult|hard) to (?:see|detect|appreciate|recognize)|(?:was|were) looked for"
+    rf"|(?:cannot be excluded|(?:is|are) difficult to exclude) (?:by|with|on) (?:a )?(?:film|{_METHOD})"
+    r"|below the (?:resolution|threshold)|(?:is|are) not (?:\w+ )?(?:assessed|evaluated|reported)"
+    rf"|(?:is|are) not visible (?:radiographically|on {_METHOD}))\b"
 )
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")

@@ -187,10 +187,10 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
 @pytest.mark.parametrize(
     ("seed", "candidates", "digest"),
     [
-        (11, "tiers", "eaed7491b41ba9ae0eee323a05d6a05e3be8b1c72dd56ff07ce1d2adb7192a00"),
-        (12, "details", "af84d62d29f2589650a48d23a7683c073c6bd3fae8c2e17ca5fdc81f2f037631"),
-        (13, "graded", "b39c417ae3f860865bff8dba68291d3438c158cd11a35f6e6b4bd41507b7204b"),
-        (4, "tiers", "616c244ca0babe6914d6253b389bc4a7bfdd6a5c36fb0d40b5665f02d80cfbb5"),
+        (11, "tiers", "8179873f352fb7f4a83d796b2b9ca43a19a82d86aca525f8655ee2d965b6ec8a"),
+        (12, "details", "1de84f3e46e98b50d85a4a6695748feee641914de51aff5ede76e6707eecd7bd"),
+        (13, "graded", "412ce77edbd6fbe02878cf07f4fce15da7f5e2321f12dee19dfcdc89edcb6bee"),
+        (4, "tiers", "0f8408cecc8656bfe73023a0c9013001670f8fcb6f212f5298c6f5d73460c4d0"),
     ],
 )
 def test_synthesize_reproduces_data_of_the_schedule(seed: int, candidates: str, digest: str) -> None:

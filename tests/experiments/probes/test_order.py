@@ -55,7 +55,9 @@ def test_ordered_counts_unscored_preferences_as_wrong_and_respects_the_direction
     assert ordered(_LengthScorer(), preferences) == {"quality": 1, "total": 1}
 
 
-@pytest.mark.parametrize(("part", "count"), [("", 24), ("second/", 48), ("third/", 48), ("fourth/", 50)])
+@pytest.mark.parametrize(
+    ("part", "count"), [("", 24), ("second/", 48), ("third/", 48), ("fourth/", 50), ("fifth/", 50)]
+)
 def test_normal_reports_are_scored(part: str, count: int) -> None:
     qualities = normal_reports(_LengthScorer(), part)
     assert qualities is not None
