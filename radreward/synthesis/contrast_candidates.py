@@ -16,7 +16,13 @@ from radreward.synthesis.candidate_writer import (
 from radreward.synthesis.candidates import CandidateDraft, add_errors
 from radreward.synthesis.graded_candidates import unrelated_fact
 from radreward.synthesis.grammar import restate_facts
-from radreward.synthesis.perturbations.report_edits import can_replace_fact, reorder, replace_fact
+from radreward.synthesis.perturbations.report_edits import (
+    can_replace_fact,
+    make_specific,
+    make_vague,
+    reorder,
+    replace_fact,
+)
 from radreward.text.facts import AnnotatedReport, Sentence
 from radreward.text.report_parser import PartiallyParsedSentence
 from radreward.text.significance import significance_weight
@@ -45,13 +51,21 @@ def draft_contrast(reference: AnnotatedReport, count: int, rng: Random) -> list[
     """Return candidates in random order: a correct one in other words, a copy with an error, and any of both kinds.
 
     Of the candidates beyond the first two, some have an error and other words, so that other words alone do not show
-    that a candidate is correct.
+    that a candidate is correct; others state a finding under a vague or a more specific name, which is partly right.
     """
     reports = [reword(reference, rng), _with_error(reference, rng)]
     while len(reports) < count:
-        report = _with_error(reference, rng) if rng.random() < 2 / 3 else reference
+        report = rng.choice((_with_error, _with_other_name, _unchanged))(reference, rng)
         reports.append(reword(report, rng) if rng.random() < 0.5 else report)
     return [CandidateDraft(report, "contrast") for report in rng.sample(reports[:count], k=count)]
+
+
+def _unchanged(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
+    return report
+
+
+def _with_other_name(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
+    return rng.choice((make_vague, make_specific))(report, rng) or report
 
 
 def _with_error(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
