@@ -109,6 +109,7 @@ _NO_FINDING = re.compile(
     r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
     r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
     r"|(?:breast|cardiac|cardiomediastinal|heart|hilar|liver|mediastinal) shadows?"
+    r"|normal (?:infant )?(?:thymus|thymic (?:shadow|silhouette|tissue))"
     r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
 )
 """Phrases with the name of a finding that state none."""

@@ -190,6 +190,7 @@ def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Crit
         (11, "tiers", "8179873f352fb7f4a83d796b2b9ca43a19a82d86aca525f8655ee2d965b6ec8a"),
         (12, "details", "1de84f3e46e98b50d85a4a6695748feee641914de51aff5ede76e6707eecd7bd"),
         (13, "graded", "412ce77edbd6fbe02878cf07f4fce15da7f5e2321f12dee19dfcdc89edcb6bee"),
+        (16, "contrast", "2b8dd5472e8005c2199b330d1f9d848fc267483d647cc7e6875e87d0963da604"),
         (4, "tiers", "0f8408cecc8656bfe73023a0c9013001670f8fcb6f212f5298c6f5d73460c4d0"),
     ],
 )

@@ -76,6 +76,19 @@ def test_a_finding_is_read_with_its_place(text: str, expected: tuple[str, str | 
         "History: pneumonia.",
         "Both hila have a normal density.",
         "Normal cardiac shadow.",
+        "Normal thymic shadow.",
+        "CT if pneumothorax remains a clinical concern.",
+        "Should a nodule be suspected, CT is advised.",
+        "An expiratory film may help where pneumothorax is suspected.",
+        "Is there any evidence of pulmonary edema?",
+        "Skin folds can mimic pneumothorax.",
+        "Overlying hardware may obscure a nodule.",
+        "A small rib fracture may be masked.",
+        "The sensitivity of this examination for pneumonia is low.",
+        "Ultrasound is more accurate for effusions.",
+        "Radiographs cannot distinguish pneumonia and edema.",
+        "Reason for exam: pneumothorax",
+        "Fell from a horse, please exclude rib fractures.",
     ],
 )
 def test_what_is_no_finding_is_read_as_none(text: str) -> None:
@@ -88,10 +101,32 @@ def test_what_is_no_finding_is_read_as_none(text: str) -> None:
         "A small pneumothorax cannot be excluded.",
         "It is difficult to exclude an effusion.",
         "Concerning for pneumonia.",
+        "Pneumonia is suspected.",
+        "Pneumonia is possible, CT if symptoms persist.",
     ],
 )
 def test_doubt_about_a_finding_states_it_as_uncertain(text: str) -> None:
     assert [fact.polarity for fact in sentence_facts(text)] == ["uncertain"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A mass in the superior segment of the right lower lobe.",
+        "Nodule in the left lung, CT is more sensitive.",
+        "Effusion obscures the diaphragm.",
+        "Consolidation, which hides the heart border.",
+        "When compared with the prior study there is a new effusion.",
+    ],
+)
+def test_words_about_methods_hide_no_finding_that_is_stated(text: str) -> None:
+    assert [fact.polarity for fact in sentence_facts(text)] == ["present"]
+
+
+def test_absent_is_no_abnormality_of_a_denied_finding() -> None:
+    types = {entity.name: entity.type for entity in rule_entities("Effusion and pneumothorax are absent.")}
+    assert types == {"Effusion": "Non-Abnormality", "pneumothorax": "Non-Abnormality"}
+    assert [entity.name for entity in rule_entities("The left clavicle is absent.")] == ["left clavicle", "absent"]
 
 
 def test_an_entity_has_both_spellings() -> None:
