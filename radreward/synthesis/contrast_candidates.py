@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from radreward.synthesis.candidate_writer import (
@@ -92,7 +92,7 @@ def reword(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
     return reorder(report._replace(sentences=tuple(sentences)), rng)
 
 
-def _share(known: set[str], sentences: list[Sentence]) -> float:
+def _share(known: set[str], sentences: Iterable[Sentence]) -> float:
     """Return the share of the words of sentences that are known."""
     words = set().union(*(_words(sentence.text) for sentence in sentences))
     return len(words & known) / len(words) if words else 0.0
