@@ -137,7 +137,9 @@ def measure(folder: Path, python: Path, pairs: Pairs, layers: int = 3, width: in
     ties = [same_split and has_tied_match(scorer, *pair) for same_split, pair in zip(split_equally, both, strict=True)]
     compared = [index for index in range(len(both)) if split_equally[index] and not ties[index]]
     if not compared:
-        raise ValueError(f"expected pairs to compare; all {len(both)} are split differently or tied; use more --pairs")
+        raise ValueError(
+            f"Expected pairs to compare but all {len(both)} are split differently or tied. Use more --pairs."
+        )
     aligned = len(peer["scores"]) == len(both)
     worst = max(abs(scores.total[index].item() - peer["scores"][index]) for index in compared) if aligned else None
     equal_texts = [text for text, same in split.items() if same]

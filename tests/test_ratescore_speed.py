@@ -93,7 +93,7 @@ def test_main_without_a_pair_to_compare_raises(
 ) -> None:
     monkeypatch.setattr(speed.subprocess, "run", imitation(tmp_path, speed))
     monkeypatch.setattr(speed, "has_tied_match", lambda *texts: True)
-    with pytest.raises(ValueError, match="expected pairs to compare; all 8 are"):
+    with pytest.raises(ValueError, match="Expected pairs to compare but all 8 are"):
         speed.main(8, None, tmp_path, lambda folder: Path("python"), layers=1, width=16)
 
 

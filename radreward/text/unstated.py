@@ -1,4 +1,4 @@
-"""Names of findings that a sentence mentions without stating them: requests, limits of a study, alternatives."""
+"""Names of findings that a sentence mentions without stating them: requests, limits, conditions, alternatives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _LABEL = (
     r"|diagnosis|limitations?|pmh|concern|reason(?: for \w+)?)(?: \w+)?:"
 )
 _CONCERN = r"(?:clinical|continued|ongoing|persistent) (?:concern|suspicion|worry)"
-_HIDING = r"(?:hid|conceal|mask|obscur|mimic|simulat|imitat)(?:e|es|s)?"
 _MODAL = r"(?:may|might|can|could|would)"
 _OF_METHOD = (
     r"(?:accuracy|accurate|(?:in)?sensitive|(?:in)?sensitivity|agreement|specificity|is superior|blind spot|threshold"
@@ -26,16 +25,21 @@ _OF_METHOD = (
 """Words about methods, and what they are good for after them."""
 _CUE_BEFORE = re.compile(
     rf"\b(?:(?:to |please )?{_REQUEST}|(?<!cannot )(?<!not )rule out|(?<!difficult )(?<!hard )to exclude"
-    rf"|r/o|query|looking for|asks about|whether the patient has|{_MODAL} miss|if|in case of|misses"
-    rf"|{_HIDING}|mistaken for|(?:to distinguish|to separate|distinguishing)|{_OF_METHOD}(?: \w+){{0,5}}? (?:for|in|to)"
+    rf"|r/o|query|looking for|asks about|whether the patient has|{_MODAL} miss|misses"
+    rf"|(?:to distinguish|to separate|distinguishing)|{_OF_METHOD}(?: \w+){{0,5}}? (?:for|in|to)"
     r"|(?:assessment|detection) of(?=[^.;:]* (?:hampered|limited|reduced|requested|restricted)\b)"
     r"|(?:comment|statement) (?:about|on)|presence or absence of"
     rf"|question of|history of|{_CONCERN} (?:about|for|of)|suspected of|{_LIMITED} (?:of|for)"
     rf"|{_METHOD} (?:does not|do not|can ?not) (?:distinguish|exclude|rule out))\b"
-    rf"|^(?:{_LABEL}|(?:please )?exclude\b|should\b|(?:k/)?[ch]/o\b)"
+    rf"|^(?:{_LABEL}|(?:please )?exclude\b|should\b|if\b|(?:k/)?[ch]/o\b)"
     r"|^(?:any|(?:is|are) there)\b(?=[^.]*\?\s*$)"
-    r"|, (?:please )?exclude\b|\b(?:when|where) (?=#+ (?:is|remains)\b)"
+    r"|, (?:please )?exclude\b|\b(?:when|where) (?=(?:an? )?#+ (?:could|is|may|might|remains)\b)"
 )
+_OBJECT_CUE = re.compile(
+    rf"\b(?:{_MODAL} (?:conceal|hide|imitate|mask|mimic|obscure|simulate)|imitates|mimics|simulates|mistaken for"
+    r"|if|in case of)\b"
+)
+"""Words of which only the object is not stated, up to the next comma."""
 _UNSEEN = r"missed|hidden|overlooked|undetected|unseen|invisible|inapparent|occult|lost|masked|obscured"
 _CUE_AFTER = re.compile(
     rf"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected|diagnosed)"
@@ -48,13 +52,14 @@ _CUE_AFTER = re.compile(
     r"|below the (?:resolution|threshold)|(?:is|are) not (?:\w+ )?(?:assessed|evaluated|reported)"
     rf"|(?:is|are) not visible (?:radiographically|on {_METHOD}))\b"
 )
+_COMMA = re.compile(r",\s")
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
 _CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
 
 
 def unstated_names(masked: str, names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return one bool per name of a finding: True if it is only requested, or cannot be assessed.
+    """Return one bool per name of a finding: True if it is only requested or a condition, or cannot be assessed.
 
     Args:
         masked: A lowercase sentence in which the names of findings are masked by #.
@@ -66,12 +71,14 @@ def unstated_names(masked: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     [True, True, False]
     """
     before = [_scope_after(masked, cue.end()) for cue in _CUE_BEFORE.finditer(masked)]
+    before += [_scope_after(masked, cue.end(), _COMMA) for cue in _OBJECT_CUE.finditer(masked)]
     after = [_scope_before(masked, cue.start()) for cue in _CUE_AFTER.finditer(masked)]
     return [any(start <= name[0] and name[1] <= end for start, end in (*before, *after)) for name in names]
 
 
-def _scope_after(masked: str, start: int) -> tuple[int, int]:
-    stops = [stop.start() for pattern in (CLAUSE_STOP, _CAUSE) for stop in pattern.finditer(masked, start)]
+def _scope_after(masked: str, start: int, *others: re.Pattern[str]) -> tuple[int, int]:
+    """Return the span from a start to the first stop of a clause, of a cause or of other kinds."""
+    stops = [stop.start() for pattern in (CLAUSE_STOP, _CAUSE, *others) for stop in pattern.finditer(masked, start)]
     return start, min(stops, default=len(masked))
 
 

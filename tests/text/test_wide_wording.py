@@ -117,6 +117,10 @@ def test_doubt_about_a_finding_states_it_as_uncertain(text: str) -> None:
         "Effusion obscures the diaphragm.",
         "Consolidation, which hides the heart border.",
         "When compared with the prior study there is a new effusion.",
+        "Oxygen mask and left pleural effusion.",
+        "An obscure opacity in the left base.",
+        "Overlying hardware may obscure the left base, small effusion noted.",
+        "CT is recommended if clinically indicated, left effusion.",
     ],
 )
 def test_words_about_methods_hide_no_finding_that_is_stated(text: str) -> None:
