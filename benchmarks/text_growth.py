@@ -33,7 +33,6 @@ from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
 from radreward.prompts.criterion_mentions import mentioned_criteria
 from radreward.prompts.tags import wrap_in_tags
 from radreward.scorers import load
-from radreward.scorers.chexpert_labels import _sentence_labels
 from radreward.scorers.llm_judge import LineEditJudge
 from radreward.synthesis.llm.parser import ReportedError, parse_generated
 from radreward.synthesis.llm.validation import _entities, check_reported_errors
@@ -88,7 +87,7 @@ def _readers_of_one_text() -> Iterator[str]:
 def _without_caches(read: Callable[[str], object]) -> Callable[[str], object]:
     """Return a function that reads each text as if it were new."""
     caches = {
-        *(parse_sentence, rule_entities, _sentence_labels, phrase_weight, known_agreement),
+        *(parse_sentence, rule_entities, phrase_weight, known_agreement),
         *(_stated_findings, _entities, read),
     }
     clear = [function.cache_clear for function in caches if hasattr(function, "cache_clear")]

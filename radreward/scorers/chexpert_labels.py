@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -14,14 +11,11 @@ from radreward.criteria import set_quality
 from radreward.metrics.text_overlap import set_f1
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
-from radreward.text.facts import Fact
+from radreward.text.facts import Fact, Polarity
 from radreward.text.findings import FINDINGS
-from radreward.text.lexicon import compile_phrases, inflections, lowercase_same_length
-from radreward.text.negation import is_inside, negated_spans
 from radreward.text.patient_context import PatientContext
-from radreward.text.sentence_splitter import CACHED_SENTENCES, split_sentences
+from radreward.text.report_parser import parse_report
 from radreward.text.significance import patient_weight
-from radreward.text.unstated import unstated_names
 from radreward.types import Scores
 
 LabelState = Literal["positive", "uncertain", "negative"]
@@ -42,41 +36,21 @@ OBSERVATIONS: dict[str, tuple[str, ...]] = {
     "pneumothorax": ("pneumothorax", "tension", "hydropneumothorax"),
     "pleural_effusion": ("effusion", "loculated", "hemothorax", "hydropneumothorax", "blunting", "fissure"),
     "pleural_other": ("thickening", "plaque"),
-    "fracture": ("fracture", "ribfx", "oldribfx", "clavfx", "vertfx"),
+    "fracture": (
+        *("fracture", "ribfx", "oldribfx", "clavfx", "vertfx", "scapfx", "sternalfx", "humerusfx", "flail"),
+        "pathologicfx",
+    ),
     DEVICES: tuple(key for key, entry in FINDINGS.items() if entry.region == "devices" and key != "foreign"),
     NO_FINDING: (),
 }
 """Observations and the keys of `FINDINGS` that imply them, the most typical first."""
 
-_SHORT_FORMS: dict[str, tuple[str, ...]] = {
-    "edema": ("edema", "heart failure"),
-    "atelectasis": ("atelectatic change",),
-    "pleural_effusion": ("pleural fluid", "pleural collection"),
-    "lung_lesion": ("neoplasm", "malignancy", "tumor"),
-    "fracture": ("fractured",),
-    DEVICES: ("catheter", "tube", "drain", "pacer", "lead"),
+_OBSERVATIONS_OF = {
+    key: tuple(name for name, keys in OBSERVATIONS.items() if key in keys)
+    for keys in OBSERVATIONS.values()
+    for key in keys
 }
-"""Additional short forms used in reports."""
-
-_HEART = r"\b(?:heart|cardiac|cardiopericardial)\b(?: (?:silhouette|size|shadow|contours?))?"
-_IMPLIED: dict[str, str] = {
-    "cardiomegaly": _HEART + r"[^.;,]{0,40}?\b(?:enlarged|enlargement|large|big|increased)\b",
-    "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;,]{0,40}?\b(?:widened|enlarged|prominent)\b",
-}
-"""Patterns of findings described by the state of a body part."""
-_NORMAL: dict[str, str] = {
-    "cardiomegaly": _HEART + r"[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits|not enlarged)\b",
-    "enlarged_cardiomediastinum": r"\bmediastin\w+\b[^.;]{0,40}?\b(?:normal|unremarkable|within normal limits)\b",
-}
-_UNCERTAIN_BEFORE = re.compile(
-    r"\b(?:possib\w+|probab\w+|may|might|could|questionable|suspected|suspicio\w+|suggest\w*|concern\w*|likely|versus|vs)\b"
-)
-"""Cues between the start of the clause and the finding."""
-_UNCERTAIN_AFTER = re.compile(
-    r"[^.;]{0,30}?(?:(?:is|are) (?:possible|suspected|likely|questioned)|may be present|"
-    r"(?:not|cannot)(?: be)?(?: entirely| completely)? excluded|difficult to exclude)\b"
-)
-_CLAUSE = re.compile(r"[.;]|\bbut\b|\bhowever\b")
+_STATE_OF: dict[Polarity, LabelState] = {"present": "positive", "uncertain": "uncertain", "absent": "negative"}
 
 
 class CheXpertLabelF1(StatelessScorer):
@@ -131,15 +105,15 @@ class CheXpertLabelF1(StatelessScorer):
 
 
 def label_report(text: str) -> dict[str, LabelState]:
-    """Return the states of the observations that a report mentions.
+    """Return the states of the observations that a report mentions, from its facts.
 
     >>> label_report("No pneumothorax. Small effusion, possibly pneumonia.")
     {'pneumonia': 'uncertain', 'pneumothorax': 'negative', 'pleural_effusion': 'positive'}
     """
     states: dict[str, set[LabelState]] = {}
-    for sentence in split_sentences(text):
-        for name, state in _sentence_labels(" ".join(lowercase_same_length(sentence).split())):
-            states.setdefault(name, set()).add(state)
+    for fact in parse_report(text).facts:
+        for name in _OBSERVATIONS_OF.get(fact.finding, ()):
+            states.setdefault(name, set()).add(_STATE_OF[fact.polarity])
     labels = {name: next(s for s in LABEL_STATES if s in states[name]) for name in OBSERVATIONS if name in states}
     if not _positive_labels(labels) - {DEVICES}:
         labels[NO_FINDING] = "positive"
@@ -173,50 +147,3 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
 def _label_weights(names: Iterable[str], context: PatientContext) -> dict[str, float]:
     typical = {name: Fact(OBSERVATIONS[name][0]) if OBSERVATIONS[name] else None for name in names}
     return {name: patient_weight(fact, context) if fact else 0.0 for name, fact in typical.items()}
-
-
-@lru_cache(CACHED_SENTENCES)
-def _sentence_labels(sentence: str) -> tuple[tuple[str, LabelState], ...]:
-    scopes = negated_spans(sentence)
-    clauses = [0, *(match.end() for match in _CLAUSE.finditer(sentence))]
-    cues = [-1, *(match.start() for match in _UNCERTAIN_BEFORE.finditer(sentence))]
-    mentions = [(match.span(), _phrase_observations()[match[0]]) for match in _phrase_pattern().finditer(sentence)]
-    for name, pattern in _IMPLIED.items():
-        mentions += [(match.span(), (name,)) for match in re.finditer(pattern, sentence)]
-    unstated = unstated_names(_masked(sentence, [span for span, _ in mentions]), [span for span, _ in mentions])
-    mentions = [mention for mention, is_unstated in zip(mentions, unstated, strict=True) if not is_unstated]
-    labels: list[tuple[str, LabelState]] = []
-    for (start, end), names in mentions:
-        state: LabelState = "positive"
-        clause, last_cue = clauses[bisect_right(clauses, start) - 1], cues[bisect_left(cues, start) - 1]
-        if is_inside(scopes, start) or re.search(r"\bnot\b", sentence[start:end]):
-            state = "negative"
-        elif last_cue >= clause or _UNCERTAIN_AFTER.match(sentence, end):
-            state = "uncertain"
-        labels += [(name, state) for name in names]
-    labels += [(name, "negative") for name, pattern in _NORMAL.items() if re.search(pattern, sentence)]
-    return tuple(labels)
-
-
-def _masked(sentence: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a sentence with # in place of the characters of these spans."""
-    for start, end in spans:
-        sentence = f"{sentence[:start]}{'#' * (end - start)}{sentence[end:]}"
-    return sentence
-
-
-@lru_cache(1)
-def _phrase_observations() -> dict[str, tuple[str, ...]]:
-    """Return the observations implied by each phrase; other findings, as pericardial effusion, imply none."""
-    all_nouns = (noun.lower() for finding in FINDINGS.values() for noun in finding.plain_names)
-    observations: dict[str, tuple[str, ...]] = {form: () for noun in all_nouns for form in inflections(noun)}
-    for name, keys in OBSERVATIONS.items():
-        nouns = [noun.lower() for key in keys for noun in FINDINGS[key].plain_names]
-        for phrase in (form for noun in (*nouns, *_SHORT_FORMS.get(name, ())) for form in inflections(noun)):
-            observations[phrase] = tuple(dict.fromkeys((*observations.get(phrase, ()), name)))
-    return observations
-
-
-@lru_cache(1)
-def _phrase_pattern() -> re.Pattern[str]:
-    return compile_phrases(_phrase_observations())

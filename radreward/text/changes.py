@@ -26,7 +26,9 @@ _CHANGE_PHRASES: dict[Change, str] = {
         "less prominent than; clearing of; smaller than"
     ),
     "stable": (
-        "unchanged; stable; persists; persist; persistent; no significant change in; similar to prior; no change in; "
+        "unchanged; stable; persists; persist; persistent; similar to prior; no change; no change in; no change of; "
+        "no significant change; no significant change in; no significant change of; no interval change; "
+        "no significant interval change; "
         "without significant change; without significant interval change; without interval change; "
         "no interval change in; no significant interval change in; not significantly changed"
     ),

@@ -41,7 +41,8 @@ _NAME_CUES_AFTER = compile_phrases(
         *("are excluded", "not present", "not evident", "not demonstrated", "not visualized"),
     )
 )
-_NO_CUE = ("not excluded", "not ruled out", "no longer")
+_NO_LONGER = "no longer"
+"""A change, and no cue: "the effusion is no longer large"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
@@ -138,7 +139,12 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    cues = [cue.end() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_CUE, cue.start())]
+    no_cues = [match.span() for match in cue_pattern("no negation").finditer(text)]
+    cues = [
+        cue.end()
+        for cue in _NAME_CUES.finditer(text)
+        if not is_inside(no_cues, cue.start()) and not text.startswith(_NO_LONGER, cue.start())
+    ]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]

@@ -96,14 +96,18 @@ _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = compile_phrases(LOCATION_WORDS)
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
-_UNCERTAINTY_PHRASES = (
-    "possible; possibly; probable; probably; questionable; suspected; likely; versus; may be; may represent; "
-    "may reflect; could represent; could reflect; suggests; suggesting; suggestive of; suspicious for; concerning for; "
-    "worrisome for; difficult to exclude; cannot exclude; cannot be excluded; cannot be entirely excluded; "
-    "not excluded; cannot rule out; cannot be ruled out; cannot be completely excluded; not ruled out; "
-    "not been ruled out"
+_DOUBT_PHRASES = (
+    "possible; possibly; probable; probably; questionable; suspected; likely; versus; may be; difficult to exclude; "
+    "cannot exclude; cannot be excluded; cannot be entirely excluded; not excluded; cannot rule out; "
+    "cannot be ruled out; cannot be completely excluded; not ruled out; not been ruled out"
 )
-_UNCERTAINTY = compile_phrases(_UNCERTAINTY_PHRASES.split("; "))
+_INTERPRETATION_PHRASES = (
+    "may represent; may reflect; could represent; could reflect; suggests; suggesting; suggestive of; suspicious for; "
+    "concerning for; worrisome for"
+)
+"""Words after a finding that is certain, and before what it may be."""
+_UNCERTAINTY = compile_phrases(f"{_DOUBT_PHRASES}; {_INTERPRETATION_PHRASES}".split("; "))
+_DOUBT = compile_phrases(_DOUBT_PHRASES.split("; "))
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _NO_FINDING = re.compile(
     r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
@@ -273,7 +277,7 @@ def _parse_mention(
     polarity: Polarity = "present"
     if change == "resolved" or (change != "stable" and is_negated):
         polarity = "absent"
-    elif is_hedged or _UNCERTAINTY.search(context):
+    elif is_hedged or _DOUBT.search(context):
         polarity = "uncertain"
     severity = _SEVERITY.search(own) if finding.has_severity else None
     spans = FactSpans(

@@ -16,6 +16,11 @@ _PLACE_AFTER = compile_phrases([phrase.lower() for phrases in LOCATION_SUFFIXES.
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
 _PLACE_END = re.compile(r" ?,? there (?:is|are|may be)\b| ?,")
 _ALL = re.compile(r"[,;] (?:all|both|each)\b(?P<details>[^#,;]*)$")
+_ITEM = r"(?:(?!\b(?:and|are|but|has|have|is|no|or|shows?|was|were|with|without)\b)[^#,;.])*+#+"
+_LIST_WITH_VERB = re.compile(
+    rf"^{_ITEM}(?:, {_ITEM})*,? and {_ITEM} (?:(?:both|all) )?(?:are|were|have|remain|appear)\b(?P<details>[^#,;]*)$"
+)
+"""A list of findings before a verb in the plural, as in "edema and effusion have resolved"."""
 _DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
 _LIST_LINK = re.compile(r",? (?:and )?")
 
@@ -33,13 +38,16 @@ class SharedDetails(NamedTuple):
         if self == _NOTHING_SHARED or not fact.positive:
             return fact
         finding = FINDINGS[fact.finding]
+        change = fact.change or (self.change if finding.can_change else None)
+        if change == "resolved":
+            return Fact(fact.finding, "absent", change=change)
         side = (self.location or "").split(" ")[0]
         place = next((place for place in (self.location, side) if place in finding.locations), None)
         return fact._replace(
             polarity="uncertain" if self.is_uncertain else fact.polarity,
             location=fact.location or place,
             severity=fact.severity or (self.severity if finding.has_severity else None),
-            change=fact.change or (self.change if finding.can_change else None),
+            change=change,
         )
 
 
@@ -53,11 +61,13 @@ def shared_details(masked: str) -> SharedDetails:
     'left'
     >>> shared_details("####, ##### and ######, all unchanged since the prior study.").change
     'stable'
+    >>> shared_details("#### and ##### have resolved.").change
+    'resolved'
     """
     place = _PLACE_AFTER.match(masked)
     is_lead = place is not None and _PLACE_END.match(masked, place.end()) is not None
     location = LOCATION_WORDS[place[0]] if place is not None and is_lead else None
-    if not (shared := _ALL.search(masked)):
+    if not (shared := _ALL.search(masked) or _LIST_WITH_VERB.match(masked)):
         return SharedDetails(location)
     details = shared["details"]
     where, severity, change = (pattern.search(details) for pattern in (_PLACE_AFTER, _SEVERITY, CHANGE))

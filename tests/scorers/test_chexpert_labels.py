@@ -33,6 +33,11 @@ from radreward.text.findings import FINDINGS
         ("Widened mediastinum.", {"enlarged_cardiomediastinum": "positive"}),
         ("Pneumonia cannot be entirely excluded.", {"pneumonia": "uncertain"}),
         ("Opacity may represent atelectasis.", {"lung_opacity": "positive", "atelectasis": "uncertain"}),
+        ("No change in pneumothorax or effusion.", {"pneumothorax": "positive", "pleural_effusion": "positive"}),
+        (
+            "Edema and effusion have resolved.",
+            {"edema": "negative", "pleural_effusion": "negative", NO_FINDING: "positive"},
+        ),
         ("No edema. Mild pulmonary edema.", {"edema": "positive"}),
         ("Possible edema, but no effusion.", {"edema": "uncertain", "pleural_effusion": "negative"}),
         (

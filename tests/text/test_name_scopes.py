@@ -3,11 +3,32 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.negation import _NAME_CUES, _NAME_CUES_AFTER, _NO_CUE, CLAUSE_STOP, negated_names, reached_names
+from radreward.text.lexicon import cue_pattern
+from radreward.text.negation import (
+    _NAME_CUES,
+    _NAME_CUES_AFTER,
+    _NO_LONGER,
+    CLAUSE_STOP,
+    negated_names,
+    reached_names,
+)
 from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, Mention, _mention_scopes
 
 PIECES = (
-    *("#####", "##", "no", "not", "not excluded", "no longer", "without", "with", "free of", "nor", "no evidence of"),
+    *(
+        "#####",
+        "##",
+        "no",
+        "not",
+        "not excluded",
+        "no longer",
+        "no change",
+        "without",
+        "with",
+        "free of",
+        "nor",
+        "no evidence of",
+    ),
     *("is not seen", "is absent", "ruled out", "may represent", "possible", "suspicious for", "likely", "not"),
     *(
         "but",
@@ -51,10 +72,15 @@ def names_of(text: str) -> list[tuple[int, int]]:
 @given(SENTENCES)
 def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> None:
     names = names_of(text)
+    without_phrases = cue_pattern("no negation").sub(lambda match: "~" * len(match[0]), text)
     hedged = reached_names(text, [cue.end() for cue in _UNCERTAINTY.finditer(text)], names)
     for (start, end), is_negated, is_hedged in zip(names, negated_names(text, names), hedged, strict=True):
         before = text[:start]
-        cues = [cue for cue in _NAME_CUES.finditer(before) if not before[cue.start() :].startswith(_NO_CUE)]
+        cues = [
+            cue
+            for cue in _NAME_CUES.finditer(without_phrases[:start])
+            if not before[cue.start() :].startswith(_NO_LONGER)
+        ]
         reached = bool(cues) and not CLAUSE_STOP.search(before, cues[-1].end())
         assert is_negated == (reached or bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0])))
         uncertain = _UNCERTAINTY.finditer(before)

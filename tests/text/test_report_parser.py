@@ -111,6 +111,35 @@ def test_parse_report_reads_free_wording(text: str, facts: set[str | tuple[str |
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "No change in pneumothorax or effusion.",
+            {"pneumothorax": ("present", "stable"), "effusion": ("present", None)},
+        ),
+        ("No change right upper lobe scarring.", {"scar": ("present", "stable")}),
+        ("Edema and effusions have improved.", {"edema": ("present", "better"), "effusion": ("present", "better")}),
+        (
+            "The ETT and right chest tube have been removed.",
+            dict.fromkeys(("ett", "chesttube"), ("absent", "resolved")),
+        ),
+        (
+            "Edema has resolved and an effusion remains.",
+            {"edema": ("absent", "resolved"), "effusion": ("present", None)},
+        ),
+        ("Opacity may represent pneumonia.", {"opacity": ("present", None), "pneumonia": ("uncertain", None)}),
+        ("Opacity may be present.", {"opacity": ("uncertain", None)}),
+        (
+            "The nodule is suspicious for a mass.",
+            {"nodule": ("present", None), "mass": ("uncertain", None)},
+        ),
+    ],
+)
+def test_parse_report_reads_certainty_and_change(text: str, expected: dict[str, tuple[str, str | None]]) -> None:
+    assert {fact.finding: (fact.polarity, fact.change) for fact in parse_report(text).facts} == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "There is a small left pleural effusion.",
