@@ -1,4 +1,7 @@
-"""Names of findings that a sentence mentions without stating them: requests, limits, conditions, alternatives."""
+"""Names of findings that a sentence mentions without stating them: requests, limits, conditions, alternatives.
+
+The cues are the lines of unstated.txt.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +10,20 @@ from collections.abc import Sequence
 
 from radreward.text.findings import can_mean_same
 from radreward.text.negation import CLAUSE_STOP
+from radreward.text.section_files import read_sections
 
-_LIMITED = r"limit(?:s|ed|ing)? (?:for |in |the )*(?:evaluation|assessment|detection)"
-_REQUEST = r"(?:evaluate|assess|check|look|search|screen|evaluation|assessment|screening|query) for"
-_METHOD = r"(?:plain |chest )?(?:radiograph(?:s|y)?|films?|x-?rays?)"
-_LABEL = (
-    r"(?:clinical |past |patient |admission )?(?:history|indications?|info|information|details|question|request"
-    r"|diagnosis|limitations?|pmh|concern|reason(?: for \w+)?)(?: \w+)?:"
-)
-_CONCERN = r"(?:clinical|continued|ongoing|persistent) (?:concern|suspicion|worry)"
-_MODAL = r"(?:may|might|can|could|would)"
-_OF_METHOD = (
-    r"(?:accuracy|accurate|(?:in)?sensitive|(?:in)?sensitivity|agreement|specificity|is superior|blind spot|threshold"
-    r"|false (?:negatives?|positives?)|predictive value|reference standard|method of choice|lower performance"
-    r"|unreliable|validated)"
-)
-"""Words about methods, and what they are good for after them."""
-_CUE_BEFORE = re.compile(
-    rf"\b(?:(?:to |please )?{_REQUEST}|(?<!cannot )(?<!not )rule out|(?<!difficult )(?<!hard )to exclude"
-    rf"|r/o|query|looking for|asks about|whether the patient has|{_MODAL} miss|misses"
-    rf"|(?:to distinguish|to separate|distinguishing)|{_OF_METHOD}(?: \w+){{0,5}}? (?:for|in|to)"
-    r"|(?:assessment|detection) of(?=[^.;:]* (?:hampered|limited|reduced|requested|restricted)\b)"
-    r"|(?:comment|statement) (?:about|on)|presence or absence of"
-    rf"|question of|history of|{_CONCERN} (?:about|for|of)|suspected of|{_LIMITED} (?:of|for)"
-    rf"|{_METHOD} (?:does not|do not|can ?not) (?:distinguish|exclude|rule out))\b"
-    rf"|^(?:{_LABEL}|(?:please )?exclude\b|should\b|if\b|(?:k/)?[ch]/o\b)"
-    r"|^(?:any|(?:is|are) there)\b(?=[^.]*\?\s*$)"
-    r"|, (?:please )?exclude\b|\b(?:when|where) (?=(?:an? )?#+ (?:could|is|may|might|remains)\b)"
-)
-_OBJECT_CUE = re.compile(
-    rf"\b(?:{_MODAL} (?:conceal|hide|imitate|mask|mimic|obscure|simulate)|imitates|mimics|simulates|mistaken for"
-    r"|if|in case of)\b"
-)
-"""Words of which only the object is not stated, up to the next comma."""
-_UNSEEN = r"missed|hidden|overlooked|undetected|unseen|invisible|inapparent|occult|lost|masked|obscured"
-_CUE_AFTER = re.compile(
-    rf"\b(?:(?:cannot|can not|could not) be (?:\w+ )?(?:assessed|evaluated|judged|detected|diagnosed)"
-    rf"|{_MODAL} (?:be|go|remain) (?:\w+ )?(?:{_UNSEEN})"
-    rf"|(?:easily|often|frequently) (?:{_UNSEEN}|not visible)|beyond the (?:reach|scope)"
-    rf"|{_MODAL} (?:escape|elude) (?:\w+ )?(?:detection|notice)"
-    rf"|{_MODAL} not be (?:\w+ )?(?:visible|seen|detectable|apparent|appreciated|detected|resolved)"
-    rf"|{_MODAL} be (?:difficult|hard) to (?:see|detect|appreciate|recognize)|(?:was|were) looked for"
-    rf"|(?:cannot be excluded|(?:is|are) difficult to exclude) (?:by|with|on) (?:a )?(?:film|{_METHOD})"
-    r"|below the (?:resolution|threshold)|(?:is|are) not (?:\w+ )?(?:assessed|evaluated|reported)"
-    rf"|(?:is|are) not visible (?:radiographically|on {_METHOD}))\b"
-)
+_SECTIONS = read_sections("unstated.txt")
+_PARTS = dict(line.split(" = ", 1) for line in _SECTIONS["parts"])
+
+
+def _pattern(section: str) -> str:
+    """Return the alternatives of a section; an unknown part raises a KeyError."""
+    return "|".join(re.sub(r"<(\w+)>", lambda part: _PARTS[part[1]], line) for line in _SECTIONS[section])
+
+
+_CUE_BEFORE = re.compile(rf"\b(?:{_pattern('before')})\b|{_pattern('before, with its own ends')}")
+_OBJECT_CUE = re.compile(rf"\b(?:{_pattern('object')})\b")
+_CUE_AFTER = re.compile(rf"\b(?:{_pattern('after')})\b")
 _COMMA = re.compile(r",\s")
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")

@@ -1,0 +1,33 @@
+"""Cues of findings that are mentioned and not stated."""
+
+import re
+
+import pytest
+
+from radreward.synthesis.report_prose import _SENTENCES
+from radreward.text.lexicon import lowercase_same_length
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.unstated import _PARTS, _SECTIONS, unstated_names
+
+SENTENCES = (
+    *(sentence for sentences in _SENTENCES.values() for sentence in sentences),
+    "A portable film misses a small effusion.",
+    "The patient is suspected of pneumonia.",
+    "Is there a pneumothorax?",
+    "CT is useful when a nodule is possible.",
+    "A skin fold imitates a pneumothorax.",
+    "A skin fold is mistaken for a pneumothorax.",
+)
+CUES = [line for title in _SECTIONS if title != "parts" for line in _SECTIONS[title]]
+
+
+@pytest.mark.parametrize("cue", CUES)
+def test_each_cue_stands_in_a_sentence_that_states_no_finding(cue: str) -> None:
+    pattern = re.compile(re.sub(r"<(\w+)>", lambda part: _PARTS[part[1]], cue.replace("#+", r"\w[\w ]*")))
+    sentences = [sentence for sentence in SENTENCES if pattern.search(lowercase_same_length(sentence))]
+    assert sentences
+    assert not any(fact.positive for sentence in sentences for fact in sentence_facts(sentence))
+
+
+def test_a_cause_of_what_cannot_be_assessed_is_stated() -> None:
+    assert unstated_names("#### cannot be assessed because of ######.", [(0, 4), (35, 41)]) == [True, False]
