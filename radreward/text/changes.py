@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 import re
+from typing import Literal, cast
 
 from radreward.text.facts import Change
 from radreward.text.lexicon import compile_phrases
+from radreward.text.section_files import phrases_of, read_sections
 
-_CHANGE_PHRASES: dict[Change, str] = {
-    "resolved": (
-        "has resolved; have resolved; resolution of; no longer; has cleared; have cleared; been removed; resolved; "
-        "removal of"
-    ),
-    "new": (
-        "new; newly seen; development of; has developed; have developed; has appeared; have appeared; placement of; "
-        "has been placed; have been placed; interval appearance of"
-    ),
-    "worse": (
-        "worsening; worsened; worse; interval increase in; has increased; have increased; increasing; progressed; "
-        "more prominent than; progression of; enlarging; larger than; "
-        "is increased; are increased; increased from; increased in size; increased since"
-    ),
-    "better": (
-        "improving; improved; improvement; interval decrease in; has decreased; have decreased; decreasing; decreased; "
-        "less prominent than; clearing of; smaller than"
-    ),
-    "stable": (
-        "unchanged; stable; persists; persist; persistent; similar to prior; no change; no change in; no change of; "
-        "no significant change; no significant change in; no significant change of; no interval change; "
-        "no significant interval change; "
-        "without significant change; without significant interval change; without interval change; "
-        "no interval change in; no significant interval change in; not significantly changed"
-    ),
+_SECTIONS = cast("dict[Change | Literal['none'], tuple[str, ...]]", read_sections("changes.txt"))
+CHANGE_OF_PHRASE: dict[str, Change | None] = {
+    phrase: None if change == "none" else change for change, lines in _SECTIONS.items() for phrase in phrases_of(lines)
 }
-CHANGE_OF_PHRASE = {phrase: change for change, phrases in _CHANGE_PHRASES.items() for phrase in phrases.split("; ")}
 CHANGE = compile_phrases(CHANGE_OF_PHRASE)
 """Pattern of all phrases of change, in lowercase."""
+_SIDE = r"(?:left|right|[lr])"
+_SIDES_COMPARED = re.compile(
+    rf"\b(?:the )?{_SIDE}(?: side)?,? (?:(?:is|are|being|much|slightly|somewhat) )*(?:(?:more|less) )?(?:\w+ )?"
+    rf"(?:>|than) ?(?:the |on the )?{_SIDE}\b"
+)
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
+
+
+def change_of(masked: str) -> Change | None:
+    """Return the change of the name that is masked by # in a lowercase text.
+
+    A phrase that ends with "of" or "in" is about what follows.
+
+    >>> change_of("#### after removal of the drain"), change_of("interval removal of the ####")
+    (None, 'resolved')
+    """
+    name = masked.find("#")
+    for phrase in CHANGE.finditer(masked):
+        if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
+            return CHANGE_OF_PHRASE[phrase[0]]
+    return None
+
+
+def without_compared_sides(masked: str) -> str:
+    """Return a lowercase text in which ~ masks comparisons of sides, which are neither places nor changes.
+
+    >>> without_compared_sides("bilateral #######, left larger than right.")
+    'bilateral #######, ~~~~~~~~~~~~~~~~~~~~~~.'
+    """
+    return _SIDES_COMPARED.sub(lambda match: "~" * len(match[0]), masked)
 
 
 def mentions_change(sentence: str) -> bool:

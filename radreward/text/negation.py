@@ -33,7 +33,19 @@ _ASSERTION_START = re.compile(
 _ENUMERATION_END = re.compile(r",\s++(?:and|or)\s")
 
 _NAME_CUES = compile_phrases(
-    ("no evidence of", "no", "not", "without", "negative for", "free of", "absence of", "neither", "nor", "clear of")
+    (
+        "no evidence of",
+        "no",
+        "not",
+        "without",
+        "negative for",
+        "free of",
+        "absence of",
+        "neither",
+        "nor",
+        "clear of",
+        "nothing to suggest",
+    )
 )
 _NAME_CUES_AFTER = compile_phrases(
     (
@@ -45,7 +57,10 @@ _NO_LONGER = "no longer"
 """A change, and no cue: "the effusion is no longer large"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
-CLAUSE_STOP = re.compile(r"\b(?:but|however|although|with|there is|there are|which)\b|[;:]")
+CLAUSE_STOP = re.compile(
+    r"\b(?:but|however|although|though|yet|while|whereas|with|there is|there are|which|apart from|aside from|except"
+    r"|other than)\b|[;:]"
+)
 """End of the scope of a cue before the name of a finding."""
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"

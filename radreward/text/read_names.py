@@ -11,14 +11,15 @@ from radreward.text.section_files import read_sections
 
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
-    r"(?:\s(?:\d{1,2}|again|also|appears?|are|be|been|borderline|has|have|is|mild|minimal|moderate|not|noted|now|overall|"
-    r"quite|remains?|seen|severe|size|slight|somewhat|stable|still|to|very|was|were|\w+ly)){1,6}\s"
+    r"(?:\s(?:\d{1,2}|again|also|appears?|are|be|been|borderline|has|have|is|looks?|mild|minimal|moderate|not|noted|now|"
+    r"overall|quite|remains?|seen|severe|sits|size|slight|somewhat|stable|still|to|very|was|were|\w+ly)){0,6}\s"
 )
 """Words between a body part and the state after it."""
 _PART_WORDS = (
     r"(?:(?:the|a|an|right|left|both|bilateral|several|multiple|ascending|descending|transverse|thoracic|lumbar|proximal|"
-    r"distal|mid|middle|medial|lateral|anterior|posterior|visualized|(?:aspects?|end|part|shaft|third) of|first|second|"
-    r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
+    r"distal|mid|middle|(?:antero|postero)?lateral|medial|anterior|posterior|superior|inferior|surgical|visualized|"
+    r"(?:aspects?|end|neck|part|shaft|third) of|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
+    r"eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
 )
 """Words between a state and the body part after it that belong to the body part."""
 
@@ -58,7 +59,7 @@ _PATTERNS = (
     (re.compile(rf"(?P<words>{_STATE_LIST})\s{_PART_WORDS}(?P<part>{_PARTS})"), re.compile(_STATES), FINDING_OF_STATE),
     (
         re.compile(
-            rf"(?P<words>{_NOUNS})\s(?:of|in|at|through|involving|under|beneath|below)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
+            rf"(?P<words>{_NOUNS})\s(?:of|in|at|along|within|through|involving|under|beneath|below|from)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
         ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,

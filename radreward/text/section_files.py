@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib import resources
 
 
@@ -18,3 +19,12 @@ def read_sections(name: str, package: str = "radreward.text") -> dict[str, tuple
         title, *lines = block.splitlines()
         sections[title.removesuffix("]").partition(":")[0]] = tuple(line for line in lines if line)
     return sections
+
+
+def phrases_of(lines: Iterable[str]) -> list[str]:
+    """Return the phrases of a section in which semicolons separate them.
+
+    >>> phrases_of(["has resolved; no longer;", "resolved"])
+    ['has resolved', 'no longer', 'resolved']
+    """
+    return [phrase for line in lines for entry in line.split(";") if (phrase := entry.strip())]

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from radreward.text.bone_levels import without_list_of_levels
-from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
+from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_compared_sides
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, stated_finding
@@ -24,6 +24,7 @@ from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, siz
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
 from radreward.text.read_names import READ_NAMES, states_of_parts
+from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
@@ -96,18 +97,10 @@ _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = compile_phrases(LOCATION_WORDS)
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
-_DOUBT_PHRASES = (
-    "possible; possibly; probable; probably; questionable; suspected; likely; versus; may be; difficult to exclude; "
-    "cannot exclude; cannot be excluded; cannot be entirely excluded; not excluded; cannot rule out; "
-    "cannot be ruled out; cannot be completely excluded; not ruled out; not been ruled out"
-)
-_INTERPRETATION_PHRASES = (
-    "may represent; may reflect; could represent; could reflect; suggests; suggesting; suggestive of; suspicious for; "
-    "concerning for; worrisome for"
-)
-"""Words after a finding that is certain, and before what it may be."""
-_UNCERTAINTY = compile_phrases(f"{_DOUBT_PHRASES}; {_INTERPRETATION_PHRASES}".split("; "))
-_DOUBT = compile_phrases(_DOUBT_PHRASES.split("; "))
+_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
+_UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
+_DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
+_QUESTION = re.compile(r"#\s?\?")
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
 _NO_FINDING = re.compile(
     r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
@@ -171,7 +164,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     masked = lower
     for _, start, end in mentions:
         masked = masked[:start] + "#" * (end - start) + masked[end:]
-    mentions, masked = _without_unstated(mentions, masked)
+    mentions, masked = _without_unstated(mentions, without_compared_sides(masked))
     if not mentions:
         return ParsedSentence((), is_complete=True)
     scopes = _mention_scopes(mentions, masked)
@@ -272,12 +265,11 @@ def _parse_mention(
     where = without_list_of_levels(LOCATION_WORDS[location[0]], own) if location else None
     key = stated_finding(mention.finding, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
-    change_phrase = CHANGE.search(context) if finding.can_change else None
-    change = CHANGE_OF_PHRASE[change_phrase[0]] if change_phrase else None
+    change = change_of(context) if finding.can_change else None
     polarity: Polarity = "present"
-    if change == "resolved" or (change != "stable" and is_negated):
+    if change == "resolved" or is_negated:
         polarity = "absent"
-    elif is_hedged or _DOUBT.search(context):
+    elif is_hedged or _is_doubted(context, scope[1] < len(masked)):
         polarity = "uncertain"
     severity = _SEVERITY.search(own) if finding.has_severity else None
     spans = FactSpans(
@@ -290,6 +282,15 @@ def _parse_mention(
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
     return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
+
+
+def _is_doubted(context: str, precedes_name: bool) -> bool:
+    """Return True if a text doubts its finding. Before the name of another finding, its last words are about that."""
+    words = _INTERPRETATION.sub(" ", context)
+    doubts = list(_DOUBT.finditer(words))
+    if precedes_name and doubts and not re.search(r"\w", re.sub(r"^ (?:an?|the|some) ", "", words[doubts[-1].end() :])):
+        doubts.pop()
+    return bool(doubts or _CHOICE.search(context) or _QUESTION.search(context))
 
 
 def _shift(span: Span | None, offset: int) -> Span | None:

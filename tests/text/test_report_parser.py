@@ -124,9 +124,15 @@ def test_parse_report_reads_free_wording(text: str, facts: set[str | tuple[str |
             dict.fromkeys(("ett", "chesttube"), ("absent", "resolved")),
         ),
         (
-            "Edema has resolved and an effusion remains.",
-            {"edema": ("absent", "resolved"), "effusion": ("present", None)},
+            "Edema has resolved and an effusion persists.",
+            {"edema": ("absent", "resolved"), "effusion": ("present", "stable")},
         ),
+        ("Small pneumothorax after removal of the drain.", {"pneumothorax": ("present", None)}),
+        ("Effusions, left larger than right.", {"effusion": ("present", None)}),
+        ("The effusion has partially resolved.", {"effusion": ("present", "better")}),
+        ("No edema apart from a small effusion.", {"edema": ("absent", None), "effusion": ("present", None)}),
+        ("Opacity, likely atelectasis.", {"opacity": ("present", None), "atelectasis": ("uncertain", None)}),
+        ("Left base opacity, pneumonia?", {"opacity": ("present", None), "pneumonia": ("uncertain", None)}),
         ("Opacity may represent pneumonia.", {"opacity": ("present", None), "pneumonia": ("uncertain", None)}),
         ("Opacity may be present.", {"opacity": ("uncertain", None)}),
         (
