@@ -51,6 +51,8 @@ FINDING_OF_STATE = _by_part_and_word("states")
 """Body part and adjective, in lowercase → key."""
 FINDING_OF_NOUN = _by_part_and_word("nouns")
 """Body part and noun, in lowercase → key."""
+_FRACTURE_OF_PART = {word: key for key, words in _rows("fractures") for word in words.split("; ")}
+_FRACTURED_PART = compile_phrases(_FRACTURE_OF_PART)
 _PARTS, _STATES = (compile_phrases(words).pattern for words in zip(*FINDING_OF_STATE, strict=True))
 _NOUN_PARTS, _NOUNS = (compile_phrases(words).pattern for words in zip(*FINDING_OF_NOUN, strict=True))
 _STATE_LIST = rf"{_STATES}(?:(?:,?\sand|,)\s{_ADVERB}{_STATES})*"
@@ -83,3 +85,13 @@ def states_of_parts(sentence: str) -> Iterator[StateOfPart]:
             for state in word.finditer(sentence, *match.span("words")):
                 if key := findings.get((match["part"], state[0])):
                     yield StateOfPart(key, *state.span())
+
+
+def fracture_of(clause: str) -> str:
+    """Return the finding that a fracture is in a lowercase clause with the name of one body part, or "fracture".
+
+    >>> fracture_of("united ######## of the left clavicle"), fracture_of("######## of a rib and the sternum")
+    ('clavfx', 'fracture')
+    """
+    keys = {_FRACTURE_OF_PART[part[0]] for part in _FRACTURED_PART.finditer(clause)}
+    return keys.pop() if len(keys) == 1 else "fracture"

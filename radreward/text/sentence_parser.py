@@ -23,7 +23,7 @@ from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readi
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
-from radreward.text.read_names import READ_NAMES, states_of_parts
+from radreward.text.read_names import READ_NAMES, fracture_of, states_of_parts
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
@@ -263,7 +263,8 @@ def _parse_mention(
     context = own if num_mentions > 1 else masked
     location = _LOCATION.search(own)
     where = without_list_of_levels(LOCATION_WORDS[location[0]], own) if location else None
-    key = stated_finding(mention.finding, where, bool(_HEALED.search(own)))
+    named = fracture_of(own) if mention.finding == "fracture" else mention.finding
+    key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change = change_of(context) if finding.can_change else None
     polarity: Polarity = "present"
