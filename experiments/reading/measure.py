@@ -95,7 +95,7 @@ def parse_row(row: Mapping[str, Any]) -> tuple[str, Facts]:
 
 def has_sides(key: str) -> bool:
     """Return True if a finding can be on a side; the place of a device is that of its tip."""
-    return any(location.split(" ")[0] in SIDES for location in FINDINGS[key].locations)
+    return not SIDES.keys().isdisjoint(FINDINGS[key].locations)
 
 
 def count_agreement(meant: Facts, read: Facts) -> Counter[str]:
