@@ -26,7 +26,7 @@ _LIST_LINK = re.compile(r",? (?:and )?")
 
 
 _SAME_PLACE = re.compile(
-    r"\b(?:adjacent|accompanying|because of|caused by|compressive|due to|from|ipsilateral|or|overlying|representing"
+    r"\b(?:adjacent|accompanying|because of|caused by|compressive|due to|ipsilateral|or|overlying|representing"
     r"|reflecting|secondary to|superimposed|underlying|versus|vs|may be|could be|might be)\b|\?"
 )
 """Words between two findings that are at the same place."""
