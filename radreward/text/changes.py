@@ -44,6 +44,8 @@ def without_compared_sides(masked: str) -> str:
     >>> without_compared_sides("bilateral #######, left larger than right.")
     'bilateral #######, ~~~~~~~~~~~~~~~~~~~~~~.'
     """
+    if "than" not in masked and ">" not in masked:
+        return masked
     return _SIDES_COMPARED.sub(lambda match: "~" * len(match[0]), masked)
 
 

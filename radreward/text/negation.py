@@ -154,12 +154,9 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    no_cues = [match.span() for match in cue_pattern("no negation").finditer(text)]
-    cues = [
-        cue.end()
-        for cue in _NAME_CUES.finditer(text)
-        if not is_inside(no_cues, cue.start()) and not text.startswith(_NO_LONGER, cue.start())
-    ]
+    found = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_LONGER, cue.start())]
+    no_cues = [match.span() for match in cue_pattern("no negation").finditer(text)] if found else []
+    cues = [end for start, end in found if not is_inside(no_cues, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]

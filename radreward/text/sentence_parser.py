@@ -296,6 +296,8 @@ def _parse_mention(
 
 def _is_doubted(context: str, precedes_name: bool) -> bool:
     """Return True if a text doubts its finding. Before the name of another finding, its last words are about that."""
+    if not _UNCERTAINTY.search(context) and "?" not in context:
+        return False
     words = _INTERPRETATION.sub(" ", context)
     doubts = list(_DOUBT.finditer(words))
     if precedes_name and doubts and not re.search(r"\w", re.sub(r"^ (?:an?|the|some) ", "", words[doubts[-1].end() :])):
