@@ -16,9 +16,10 @@ CHANGE_OF_PHRASE: dict[str, Change | None] = {
 CHANGE = compile_phrases(CHANGE_OF_PHRASE)
 """Pattern of all phrases of change, in lowercase."""
 _SIDE = r"(?:left|right|[lr])"
+_BOTH_SIDES = "bilateral"
 _SIDES_COMPARED = re.compile(
-    rf"\b(?:the )?{_SIDE}(?: side)?,? (?:(?:is|are|being|much|slightly|somewhat) )*(?:(?:more|less) )?(?:\w+ )?"
-    rf"(?:>|than) ?(?:the |on the )?{_SIDE}\b"
+    rf"\b(?P<first>(?:the )?{_SIDE}(?: side)?,? (?:(?:is|are|being|much|slightly|somewhat) )*)?"
+    rf"(?:(?:more|less) )?(?:\w+ )?(?:>|than) ?(?:the |on the )?{_SIDE}\b"
 )
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
@@ -39,14 +40,21 @@ def change_of(masked: str) -> Change | None:
 
 
 def without_compared_sides(masked: str) -> str:
-    """Return a lowercase text in which ~ masks comparisons of sides, which are neither places nor changes.
+    """Return a lowercase text of equal length in which comparisons of sides are no change: both sides are named.
 
-    >>> without_compared_sides("bilateral #######, left larger than right.")
-    'bilateral #######, ~~~~~~~~~~~~~~~~~~~~~~.'
+    >>> without_compared_sides("#######, left larger than right.")
+    '#######, bilateral~~~~~~~~~~~~~.'
+    >>> without_compared_sides("the right ####### is larger than the left.")
+    'the right ####### is ~~~~~~~~~~~~~~~~~~~~.'
     """
     if "than" not in masked and ">" not in masked:
         return masked
-    return _SIDES_COMPARED.sub(lambda match: "~" * len(match[0]), masked)
+    return _SIDES_COMPARED.sub(_both_sides, masked)
+
+
+def _both_sides(match: re.Match[str]) -> str:
+    length = len(match[0])
+    return _BOTH_SIDES.ljust(length, "~") if match["first"] and length >= len(_BOTH_SIDES) else "~" * length
 
 
 def mentions_change(sentence: str) -> bool:
