@@ -21,19 +21,23 @@ _SIDES_COMPARED = re.compile(
     rf"\b(?P<first>(?:the )?{_SIDE}(?: side)?,? (?:(?:is|are|being|much|slightly|somewhat) )*)?"
     rf"(?:(?:more|less) )?(?:\w+ )?(?:>|than) ?(?:the |on the )?{_SIDE}\b"
 )
+_DEVICE_CHANGE = re.compile(r"\b(?:inserted|insertion|placed|placement|removal|removed)\b|taken out")
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
-def change_of(masked: str) -> Change | None:
+def change_of(masked: str, is_device: bool) -> Change | None:
     """Return the change of the name that is masked by # in a lowercase text.
 
-    A phrase that ends with "of" or "in" is about what follows.
+    A phrase that ends with "of" or "in" is about what follows, and only a device is placed or removed.
 
-    >>> change_of("#### after removal of the drain"), change_of("interval removal of the ####")
+    >>> change_of("#### after removal of the drain", True), change_of("interval removal of the ####", True)
     (None, 'resolved')
+    >>> change_of("#### after the tube was removed", False)
     """
     name = masked.find("#")
     for phrase in CHANGE.finditer(masked):
+        if not is_device and _DEVICE_CHANGE.search(phrase[0]):
+            continue
         if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
             return CHANGE_OF_PHRASE[phrase[0]]
     return None

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from operator import itemgetter
 
-from radreward.text.lexicon import compile_phrases, cue_pattern, lowercase_same_length
+from radreward.text.lexicon import compile_phrases, cue_pattern, load_lexicon, lowercase_same_length
 
 _PERCEPTION_WORDS = (
     "seen|identified|noted|present|demonstrated|evident|visualized|appreciated|detected|visible|found|observed|shown"
@@ -55,6 +56,8 @@ _NAME_CUES_AFTER = compile_phrases(
 )
 _NO_LONGER = "no longer"
 """A change, and no cue: "the effusion is no longer large"."""
+_STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
+"""Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(
@@ -155,7 +158,7 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     [True, False]
     """
     found = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_LONGER, cue.start())]
-    no_cues = [match.span() for match in cue_pattern("no negation").finditer(text)] if found else []
+    no_cues = [match.span() for match in _no_cues().finditer(text)] if found else []
     cues = [end for start, end in found if not is_inside(no_cues, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
@@ -164,6 +167,11 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
         for (_, end), is_reached in zip(names, reached_names(text, cues, names), strict=True)
     ]
+
+
+@lru_cache(1)
+def _no_cues() -> re.Pattern[str]:
+    return compile_phrases(filter(_STATES_FINDING.search, load_lexicon()["no negation"]))
 
 
 def reached_names(text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]]) -> list[bool]:

@@ -101,7 +101,9 @@ _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
 _QUESTION = re.compile(r"#\s?\?")
-_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|although|however|associated)\s+|\.\s")
+_CLAUSE = re.compile(
+    r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated)\s+|\.\s"
+)
 _NO_FINDING = re.compile(
     r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
     r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
@@ -275,9 +277,10 @@ def _parse_mention(
     named = fracture_of(own) if mention.finding == "fracture" else mention.finding
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
-    change = change_of(context) if finding.can_change else None
+    change = change_of(context, finding.is_device) if finding.can_change else None
     polarity: Polarity = "present"
-    if change == "resolved" or is_negated:
+    # "No pneumothorax, unchanged cardiomegaly": a denial does not reach a finding that another clause calls unchanged.
+    if change == "resolved" or (is_negated and (change != "stable" or _is_denied(own))):
         polarity = "absent"
     elif is_hedged or _is_doubted(context, scope[1] < len(masked)):
         polarity = "uncertain"
@@ -294,13 +297,19 @@ def _parse_mention(
     return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
 
 
+def _is_denied(clause: str) -> bool:
+    """Return True if a clause denies its finding, whose name is masked by #."""
+    name = re.search("#+", clause)
+    return name is not None and negated_names(clause, [name.span()])[0]
+
+
 def _is_doubted(context: str, precedes_name: bool) -> bool:
     """Return True if a text doubts its finding. Before the name of another finding, its last words are about that."""
     if not _UNCERTAINTY.search(context) and "?" not in context:
         return False
     words = _INTERPRETATION.sub(" ", context)
     doubts = list(_DOUBT.finditer(words))
-    if precedes_name and doubts and not re.search(r"\w", re.sub(r"^ (?:an?|the|some) ", "", words[doubts[-1].end() :])):
+    if precedes_name and doubts and not re.sub(r"^ (?:an?|the|some) ", "", words[doubts[-1].end() :]).strip():
         doubts.pop()
     return bool(doubts or _CHOICE.search(context) or _QUESTION.search(context))
 
