@@ -157,9 +157,9 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    found = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_LONGER, cue.start())]
-    no_cues = [match.span() for match in _no_cues().finditer(text)] if found else []
-    cues = [end for start, end in found if not is_inside(no_cues, start)]
+    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_LONGER, cue.start())]
+    no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
+    cues = [end for start, end in spans if not is_inside(no_cues, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]

@@ -35,7 +35,7 @@ from radreward.text.sentence_templates import (
     UNCERTAIN_TEMPLATES,
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
-from radreward.text.shared_details import place_readings, shared_details, with_inherited_place
+from radreward.text.shared_details import place_readings, shared_details, with_inherited_location
 from radreward.text.spelling import spellings
 from radreward.text.unstated import alternatives, unstated_names
 
@@ -180,16 +180,16 @@ def parse_sentence(text: str) -> ParsedSentence:
         for mention, scope, is_negated, is_hedged in zip(mentions, scopes, are_negated, are_hedged, strict=True)
         for side in _parse_sides(mention, scope, masked, len(mentions), is_negated, is_hedged)
     ]
-    facts = tuple(_with_inherited_places([shared.complete(fact) for fact, _ in parsed], parsed, masked))
+    facts = tuple(_with_inherited_locations([shared.complete(fact) for fact, _ in parsed], parsed, masked))
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts))
 
 
-def _with_inherited_places(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:
+def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:
     """Yield the facts of a sentence; what a finding may be, or comes with, is at its place."""
     earlier, end = facts[0], 0
     for fact, (_, spans) in zip(facts, parsed, strict=True):
-        fact = with_inherited_place(fact, earlier, masked[end : spans.name[0]])
+        fact = with_inherited_location(fact, earlier, masked[end : spans.name[0]])
         yield fact
         earlier, end = (fact if fact.location else earlier), spans.name[1]
 

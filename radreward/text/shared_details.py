@@ -25,7 +25,7 @@ _DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
 _LIST_LINK = re.compile(r",? (?:and )?")
 
 
-_SAME_PLACE = re.compile(
+_SAME_LOCATION = re.compile(
     r"\b(?:adjacent|accompanying|because of|caused by|compressive|due to|ipsilateral|or|overlying|representing"
     r"|reflecting|secondary to|superimposed|underlying|versus|vs|may be|could be|might be)\b|\?"
 )
@@ -104,18 +104,18 @@ def place_readings(own: str) -> tuple[str, ...]:
     return tuple(f"{before}{place[0]}{after}" for place in places)
 
 
-def with_inherited_place(fact: Fact, earlier: Fact, between: str) -> Fact:
+def with_inherited_location(fact: Fact, earlier: Fact, between: str) -> Fact:
     """Return a fact at the place of an earlier one if it has none and is what that may be, or comes with it.
 
     >>> opacity, pneumonia = Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")
-    >>> with_inherited_place(pneumonia, opacity, " may be ").location
+    >>> with_inherited_location(pneumonia, opacity, " may be ").location
     'left lower'
-    >>> with_inherited_place(pneumonia, opacity, " and ").location is None
+    >>> with_inherited_location(pneumonia, opacity, " and ").location is None
     True
     """
     if fact.location or not earlier.location or not fact.positive or not earlier.positive:
         return fact
-    if not _SAME_PLACE.search(between):
+    if not _SAME_LOCATION.search(between):
         return fact
     allowed = FINDINGS[fact.finding].locations
     side = earlier.location.split(" ")[0]
