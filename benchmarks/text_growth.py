@@ -30,6 +30,7 @@ from radreward.data.entity_io import sentence_from_tokens
 from radreward.data.iob import spans_from_iob
 from radreward.data.statement_tokens import statement_tokens
 from radreward.data.tokenizer import SegmentTokenizer, load_tokenizer
+from radreward.models.report_findings import ReportFindings
 from radreward.prompts.criterion_mentions import mentioned_criteria
 from radreward.prompts.tags import wrap_in_tags
 from radreward.scorers import load
@@ -42,21 +43,21 @@ from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.radreason.parser import errors_per_step, escape_reasoning, parse_radreason, unescape_reasoning
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.ratescore.entity_context import contextualize, present_findings
-from radreward.systems.ratescore.quality import _statements
 from radreward.systems.ratescore.taggers import RuleTagger
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.systems.sentence_eval.parser import parse_sentence_answer
-from radreward.systems.sentence_eval.quality import sentence_quality
+from radreward.systems.sentence_eval.quality import judged_quality
 from radreward.systems.sentence_eval.refinement import RuleRefiner
 from radreward.systems.sentence_eval.score_features import _stated_findings, feature_values
 from radreward.testing.hostile_reports import HOSTILE_PIECES
 from radreward.text.entities import rule_entities
-from radreward.text.facts import Fact, known_agreement
+from radreward.text.facts import Fact
 from radreward.text.patient_context import PatientContext, parse_context
 from radreward.text.report_parser import parse_report
+from radreward.text.report_reading import read_report
 from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_splitter import split_sentences
-from radreward.text.significance import named_findings, patient_level, phrase_weight
+from radreward.text.significance import patient_level
 
 SHORT, LONG = 1_000, 4_000
 """Characters."""
@@ -87,7 +88,7 @@ def _readers_of_one_text() -> Iterator[str]:
 def _without_caches(read: Callable[[str], object]) -> Callable[[str], object]:
     """Return a function that reads each text as if it were new."""
     caches = {
-        *(parse_sentence, rule_entities, phrase_weight, known_agreement),
+        *(parse_sentence, rule_entities, read_report),
         *(_stated_findings, _entities, read),
     }
     clear = [function.cache_clear for function in caches if hasattr(function, "cache_clear")]
@@ -115,6 +116,10 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         scores = (SentenceScore(0.0, (0,)),) * len(sentences)
         return SentenceJudgement(scores, scores, None, "", {}, "ok"), sentences
 
+    def stated(text: str) -> ReportFindings:
+        reading = read_report(in_sentences(text))
+        return ReportFindings(tuple(fact for fact in reading.facts if fact.positive), reading.unread)
+
     def refine(text: str) -> object:
         judgement, sentences = judged(text)
         return RuleRefiner().refine([sentences], [sentences], [judgement])
@@ -135,7 +140,6 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "escape_reasoning": lambda text: unescape_reasoning(escape_reasoning(text)),
         "feature_values": lambda text: feature_values("findings", *(entry := judged(text)), entry[1]),
         "mentioned_criteria": lambda text: mentioned_criteria(text, criteria),
-        "named_findings": lambda text: named_findings(text.split(", ")),
         "negate_or_affirm": lambda text: negate_or_affirm(text, parse_sentence(text), Random(0)),
         "parse_context": lambda text: parse_context({"age": text, "indication": text}),
         "parse_generated": lambda text: parse_generated(f"[Errors]\n{text}\n[Counts]\n{text}", ("errors",), criteria),
@@ -150,14 +154,13 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "parse_response": lambda text: judge.parse_response(text, "No edema."),
         "parse_sentence_answer": lambda text: parse_sentence_answer(text, {"a": "No edema."}, {"A": "No mass."}),
         "present_findings": lambda text: present_findings(text, tagger.tag_reports([text])[0]),
-        "present_findings, by statement": lambda text: [
-            present_findings(*part) for part in _statements(text, tagger.tag_reports([text])[0])
-        ],
         "refine": refine,
         "sentence_from_tokens": lambda text: sentence_from_tokens(
             text.split(), ((index, index + 1, "Disease") for index in range(len(text.split())))
         ),
-        "sentence_quality": lambda text: sentence_quality(*(entry := judged(text)), entry[1], frozenset(entry[1])),
+        "judged_quality": lambda text: judged_quality(
+            (entry := judged(text))[0], (entry[1], entry[1]), (stated(text), stated(text))
+        ),
         "patient_level": lambda text: patient_level(Fact("edema"), PatientContext(40, text)),
         "spans_from_iob": lambda text: spans_from_iob(["I-Disease" if char.isalpha() else "O" for char in text]),
         "statement_tokens": lambda text: statement_tokens(text, len(tokenizer.offsets(text)), True, tokenizer),

@@ -1,6 +1,6 @@
 """Fit the calibration of a reward model to the outputs of its scorer on generated groups, and save the model.
 
-python -m experiments.er2score.calibrate --model er2score --output runs/er2score-calibrated
+python -m experiments.er2score.calibrate --model er2score --rule-share 0.5 --output runs/er2score-calibrated
 
 All data are SYNTHETIC: complete reports, and graded candidates, which state one finding right, partly right and not at
 all.
@@ -35,8 +35,16 @@ def calibration_groups(criteria: Criteria, groups: int, graded: int, seed: int) 
     return list(chain(reports, synthesize(criteria, graded, seed=seed + 1, candidates=GradedWriter())))
 
 
-def calibrated(scorer: RewardModelScorer, groups: Sequence[ReportGroup]) -> RewardModelScorer:
-    """Return the scorer with curves that are fitted to the errors and the finding weights of groups."""
+def calibrated(
+    scorer: RewardModelScorer, groups: Sequence[ReportGroup], rule_share: float | None = None
+) -> RewardModelScorer:
+    """Return the scorer with curves that are fitted to the errors and the finding weights of groups.
+
+    Args:
+        scorer: The scorer.
+        groups: Generated groups.
+        rule_share: See `RewardModelArtifact`; that of the scorer by default.
+    """
     criteria = scorer.artifact.model.criteria
     rows = [(group.reference, candidate) for group in groups for candidate in group.candidates]
     predicted = scorer.predict(
@@ -50,13 +58,22 @@ def calibrated(scorer: RewardModelScorer, groups: Sequence[ReportGroup]) -> Rewa
             scorer.artifact,
             calibration=Calibration.fit(predicted.rewards[scored], errors[scored]),
             finding_weights_calibration=calibrate_finding_weights(predicted.finding_weights[scored], weights[scored]),
+            rule_share=scorer.artifact.rule_share if rule_share is None else rule_share,
         ),
         scorer.precision,
         scorer.on_too_long,
     )
 
 
-def main(*, output: Path, model: str = "er2score", groups: int = 300, graded: int = 200, seed: int = 9) -> int:
+def main(
+    *,
+    output: Path,
+    model: str = "er2score",
+    groups: int = 300,
+    graded: int = 200,
+    seed: int = 9,
+    rule_share: float | None = None,
+) -> int:
     """Save the model with its new calibration; return 2 if the input cannot be used.
 
     Args:
@@ -65,13 +82,16 @@ def main(*, output: Path, model: str = "er2score", groups: int = 300, graded: in
         groups: Number of generated groups of complete reports.
         graded: Number of generated groups of graded candidates.
         seed: Seed of all sampling; use one that no training data were made with.
+        rule_share: Share of rules in the quality, from 0 to 1, see `RewardModelArtifact`; that of the model by default.
     """
     try:
+        if rule_share is not None and not 0 <= rule_share <= 1:
+            raise InputError(f"--rule-share: Expected a number from 0 to 1 but got {rule_share}.")
         scorer = load(model, precision="fp32", on_too_long="truncate")
         if not isinstance(scorer, RewardModelScorer):
             raise InputError(f"--model: Expected a reward model but got {model}.")
         data = calibration_groups(scorer.artifact.model.criteria, groups, graded, seed)
-        save_reward_model(calibrated(scorer, data).artifact, output, as_float16=True)
+        save_reward_model(calibrated(scorer, data, rule_share).artifact, output, as_float16=True)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

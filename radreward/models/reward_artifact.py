@@ -29,6 +29,8 @@ from radreward.prompts.template import TEMPLATES, PromptTemplate, template_class
 logger = logging.getLogger(__name__)
 
 WEIGHTS, CALIBRATION = "model.safetensors", "calibration.json"
+RULE_SHARE = "rules"
+"""Name of `RewardModelArtifact.rule_share` in the file of the calibration."""
 FORMAT = 4
 """Version of a saved model: its settings, and the text that it reads."""
 _READOUT_FIELDS = ("architecture", "pooling", "head_hidden_size", "predicts_findings")
@@ -51,6 +53,8 @@ class RewardModelArtifact:
     """Trained weights before the adapters were merged into the backbone; None if they were not."""
     finding_weights_calibration: Calibration | None = None
     """Curves of `calibrate_finding_weights`; None if the model does not predict them or had no targets to fit."""
+    rule_share: float = 0.0
+    """Share of rules in the quality of findings that they read in both reports, in [0, 1]; the rest is the model's."""
 
     def weights_to_save(self) -> Mapping[str, Tensor]:
         """Return the trained weights by name."""
@@ -92,7 +96,8 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
         if artifact.calibration:
             weights = artifact.finding_weights_calibration
             curves = {"findings": weights.to_dict()} if weights else {}
-            write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves})
+            rules = {RULE_SHARE: artifact.rule_share} if artifact.rule_share else {}
+            write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves, **rules})
         write_model_settings(scratch / CONFIG, config, _files(scratch), FORMAT)
 
 
@@ -128,7 +133,7 @@ def load_reward_model(
             model.load_trained_state(state)
         else:
             _merge_adapters(model, state, layers)
-    calibration, finding_weights_calibration = _load_calibrations(folder / CALIBRATION, len(model.criteria))
+    calibration, finding_weights_calibration, rule_share = _load_calibrations(folder / CALIBRATION, len(model.criteria))
     return RewardModelArtifact(
         model.to(resolve_device(device)).eval(),
         template_class(template)(),
@@ -137,6 +142,7 @@ def load_reward_model(
         config["training_info"],
         None if layers is None else state,
         finding_weights_calibration,
+        rule_share,
     )
 
 
@@ -219,15 +225,18 @@ def _merge_adapters(model: RewardModel, state: Mapping[str, Tensor], layers: Map
     model.load_trained_state(other_weights)
 
 
-def _load_calibrations(path: Path, num_criteria: int) -> tuple[Calibration | None, Calibration | None]:
-    """Return the curves of the rewards and of the finding weights, which the file calls `findings`."""
+def _load_calibrations(path: Path, num_criteria: int) -> tuple[Calibration | None, Calibration | None, float]:
+    """Return the curves of the rewards, those of the finding weights, which the file calls `findings`, and `rules`."""
     if not path.is_file():
-        return None, None
+        return None, None, 0.0
     value = read_json_object(path)
     with config_errors(path):
         calibration = _calibration(value, num_criteria, "one per criterion")
         weights = _calibration(value["findings"], 2, "matched and wrong") if "findings" in value else None
-    return calibration, weights
+        rule_share = value.get(RULE_SHARE, 0.0)
+        if type(rule_share) is not float or not 0 <= rule_share <= 1:
+            raise InputError(f"Expected `{RULE_SHARE}` to be a number from 0.0 to 1.0 but got {rule_share!r}.")
+    return calibration, weights, rule_share
 
 
 def _calibration(value: Any, size: int, meaning: str) -> Calibration:

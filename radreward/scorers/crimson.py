@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,12 +15,11 @@ from radreward.scorers.stateless import StatelessScorer
 from radreward.text import fact_matching
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
 from radreward.text.fact_matching import FactMatch, match_facts
-from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, URGENCIES, Urgency
+from radreward.text.facts import Fact, describe_fact
+from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.text.report_parser import parse_report
+from radreward.text.report_reading import read_report
 from radreward.text.significance import patient_level, patient_weight
-from radreward.text.unread import read_statements
 from radreward.types import Scores, Side
 
 Result = Literal["matched", "missed", "false"]
@@ -54,7 +52,7 @@ class Crimson(StatelessScorer):
     """CRIMSON's score (arXiv 2603.06183) of findings that are read by rules, in (-1, 1], without a language model.
 
     1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
-    is right. The findings of both reports are read by `parse_report` and matched by `match_facts`. A finding weighs 1
+    is right. The findings of both reports are read by `read_report` and matched by `match_facts`. A finding weighs 1
     (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `patient_level`; age and indication of the
     patient change the weights. A matched finding has wrong details if the reports differ in place, name, certainty,
     severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
@@ -86,7 +84,7 @@ class Crimson(StatelessScorer):
     ) -> Scores:
         """See `Scorer._score_in_context`."""
         rows = [
-            judge_findings(stated_findings(reference), stated_findings(candidate), context)
+            judge_findings(read_report(reference).facts, read_report(candidate).facts, context)
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
         counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
@@ -117,16 +115,6 @@ class Crimson(StatelessScorer):
                 kind = "missing" if entry.result == "missed" else "false"
                 counts[f"{entry.significance.replace(' ', '_')}_{kind}_finding"] += 1
         return list(counts.values())
-
-
-@lru_cache(256)
-def stated_findings(report: str) -> tuple[Fact, ...]:
-    """Return the facts of a report in an order that does not depend on the order of its sentences.
-
-    >>> [fact.finding for fact in stated_findings("No edema. Small pneumothorax. Scarring.")]
-    ['edema', 'pneumothorax', 'scar']
-    """
-    return tuple(sorted(parse_report(report).facts, key=lambda fact: tuple(map(str, fact))))
 
 
 def judge_findings(
@@ -170,8 +158,8 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
     differences = find_differences(match) if result == "matched" else ()
     return JudgedFinding(
         result,
-        " and ".join(map(_describe, match.reference)),
-        " and ".join(map(_describe, match.candidate)),
+        " and ".join(map(describe_fact, match.reference)),
+        " and ".join(map(describe_fact, match.candidate)),
         min((patient_level(fact, context) for fact in facts), key=URGENCIES.index),
         weight,
         {entry.detail: DETAIL_WEIGHT * entry.changes_care * bool(weight) for entry in differences},
@@ -180,23 +168,10 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
 
 def _reads(report: str) -> bool:
     """Return False if no statement of a report is read, and it has statements."""
-    num_read, unread = read_statements(report)
-    return num_read > 0 or not unread
+    reading = read_report(report)
+    return reading.num_read > 0 or not reading.unread
 
 
 def _unread(reference: str, candidate: str) -> Iterator[UnreadStatement]:
     for side, report in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
-        yield from (UnreadStatement(side, text) for text in read_statements(report).unread)
-
-
-def _describe(fact: Fact) -> str:
-    """Return the words of a fact.
-
-    >>> _describe(Fact("nodule", "uncertain", "left lower", change="new", size=6.0))
-    'possible left lower pulmonary nodule, 6 mm, new'
-    """
-    certainty = "possible" if fact.polarity == "uncertain" else None
-    name = FINDINGS[fact.finding].plain_names[0]
-    words = [word for word in (certainty, fact.severity, fact.location, name) if word]
-    size = f"{fact.size:g} mm" if fact.size else None
-    return ", ".join([" ".join(words), *(detail for detail in (size, fact.change) if detail)])
+        yield from (UnreadStatement(side, text) for text in read_report(report).unread)

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from radreward.criteria import set_quality
+from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
+from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import STATUS_OK
+from radreward.scorers.finding_comparison import compare_findings
 from radreward.scorers.stateless import StatelessScorer
-from radreward.systems.ratescore.entity_context import present_findings
+from radreward.systems.ratescore.quality import finding_phrases
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.text.lexicon import match_lexicon
 from radreward.text.patient_context import PatientContext
-from radreward.text.significance import named_findings
 from radreward.types import Entity, Scores
 
 _EntityTuple = tuple[str, ...]
@@ -31,8 +32,8 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. The quality, see `set_quality`, is computed from the findings
-    that present entities name, see `named_findings`. It ignores modifiers, because one of the reports may omit them.
+    from the candidate and tuples only in the candidate. The quality is that of the
+    findings: rules compare those that they read, see `compare_findings`, and the others agree if their last words do.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.
@@ -54,12 +55,13 @@ class EntityF1(StatelessScorer):
     def __init__(self, tagger: str = "rules") -> None:
         self.tagger = tagger
         self._tagger = CachingTagger(load_tagger(tagger))
+        self.gate = embedded_gate()
         self.requires_report = tagger == "rules"
         super().__init__()
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes the tagger."""
-        return super().code_version() + self._tagger.fingerprint()
+        """See `StatelessScorer.code_version`. The version includes the tagger and the gate."""
+        return super().code_version() + fingerprint(self._tagger.fingerprint(), self.gate.fingerprint)
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
@@ -69,7 +71,7 @@ class EntityF1(StatelessScorer):
         spaced = [_SPACES.sub(" ", text) for text in texts]
         entities = self._tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
-        phrases = dict(zip(texts, map(present_findings, spaced, entities), strict=True))
+        findings = finding_phrases(texts, self.gate, self._tagger)
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
@@ -77,7 +79,7 @@ class EntityF1(StatelessScorer):
         status = tuple(STATUS_OK if any(row) else _STATUS_NO_TUPLES for row in rows)
         evidence = tuple({"missing": sorted(ref - cand), "extra": sorted(cand - ref)} for ref, cand in rows)
         quality = [
-            set_quality(named_findings(phrases[reference], context), named_findings(phrases[candidate], context))
+            compare_findings(findings[reference], findings[candidate], context).quality_by_head_word()
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
         return Scores(total, None, None, status, evidence, torch.tensor(quality, dtype=torch.float32))

@@ -8,19 +8,21 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import torch
 from huggingface_hub import constants
 
-from radreward.criteria import set_quality
 from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
+from radreward.models.report_findings import ReportFindings
 from radreward.scorers.base import STATUS_OK
+from radreward.scorers.finding_comparison import compare_findings
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.patient_context import PatientContext
-from radreward.text.significance import named_findings
+from radreward.text.sentence_parser import sentence_facts
 from radreward.types import Scores
 
 MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
@@ -34,8 +36,9 @@ class RadGraphF1(StatelessScorer):
 
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), and 0 if
     both sets are empty. As published, identical reports without relations therefore score 0.5. The sub-scores are the
-    two F1. The evidence lists entities that only one report has. The quality, see `set_quality`, is computed from the
-    findings that present and uncertain observations name, see `named_findings`.
+    two F1. The evidence lists entities that only one report has. The quality is that of
+    the findings that present and uncertain observations name: rules compare those that they read, see
+    `compare_findings`, and the others agree if their last words do.
 
     Args:
         model: One of `MODELS`.
@@ -83,8 +86,8 @@ class RadGraphF1(StatelessScorer):
         )
         quality = torch.tensor(
             [
-                set_quality(*(named_findings(_findings(side[0]), context) for side in row))
-                for row, context in zip(rows, contexts, strict=True)
+                compare_findings(_findings(ref[0]), _findings(cand[0]), context).quality_by_head_word()
+                for (ref, cand), context in zip(rows, contexts, strict=True)
             ]
         )
         return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
@@ -147,14 +150,18 @@ def _with_removed_methods(get_tokenizer: Callable[..., Any]) -> Callable[..., An
     return get_compatible_tokenizer
 
 
-def _findings(entities: Set[tuple[str, str]]) -> set[str]:
-    """Return the words of the observations that are not absent.
+def _findings(entities: Set[tuple[str, str]]) -> ReportFindings:
+    """Return the findings that the observations name which are not absent.
 
     >>> entities = {("edema", "OBS-DP"), ("mass", "Observation::definitely absent"), ("lung", "ANAT-DP")}
-    >>> _findings(entities)
-    {'edema'}
+    >>> [fact.finding for fact in _findings(entities).facts]
+    ['edema']
     """
-    return {words.lower() for words, label in entities if _FINDING_LABEL.match(label)}
+    names = sorted({words.lower() for words, label in entities if _FINDING_LABEL.match(label)})
+    facts = {name: tuple(fact for fact in sentence_facts(name) if fact.positive) for name in names}
+    return ReportFindings(
+        tuple(dict.fromkeys(chain.from_iterable(facts.values()))), tuple(name for name, own in facts.items() if not own)
+    )
 
 
 def _entity_and_relation_sets(entities: Mapping[str, Mapping[str, Any]]) -> tuple[set[Any], set[Any]]:

@@ -1,12 +1,10 @@
-"""Facts of a report, independent of wording, and the agreement of two facts."""
+"""Facts of a report, independent of wording."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from radreward.text.findings import is_related, means_same_care
-from radreward.text.locations import contains_location
+from radreward.text.findings import FINDINGS
 
 Polarity = Literal["present", "absent", "uncertain"]
 Change = Literal["new", "worse", "better", "stable", "resolved"]
@@ -91,36 +89,14 @@ def _is_more_specific(other: Fact, fact: Fact) -> bool:
     return all(b is None or a == b for a, b in zip(other[2:], fact[2:], strict=True))
 
 
-def states_same_finding(first: Fact, second: Fact) -> bool:
-    """Return True if two facts are about the same finding and their details do not contradict each other.
+def describe_fact(fact: Fact) -> str:
+    """Return the standard words of a fact.
 
-    >>> left = Fact("effusion", location="left", severity="mild")
-    >>> states_same_finding(left, Fact("effusion")), states_same_finding(left, Fact("effusion", location="right"))
-    (True, False)
+    >>> describe_fact(Fact("nodule", "uncertain", "left lower", change="new", size=6.0))
+    'possible left lower pulmonary nodule, 6 mm, new'
     """
-    return (
-        first.positive == second.positive
-        and means_same_care(first.finding, second.finding)
-        and (not first.location or not second.location or contains_location(first.location, second.location))
-        and all(not a or not b or a == b for a, b in zip(first[3:], second[3:], strict=True))
-    )
-
-
-@lru_cache(20_000)
-def known_agreement(first: tuple[Fact, ...], second: tuple[Fact, ...]) -> float | None:
-    """Return 1 if two texts state the same finding, 0 if they state unrelated ones, None if undecided.
-
-    Absent findings are ignored. A pair is undecided if a text has no other findings, or if the findings are related but
-    not the same, or only one of them is certain.
-
-    >>> edema, scar, nodule, mass = ((Fact(key),) for key in ("edema", "scar", "nodule", "mass"))
-    >>> known_agreement(edema, edema + scar), known_agreement(edema, scar)
-    (1.0, 0.0)
-    >>> known_agreement(nodule, mass), known_agreement(edema, ()), known_agreement(edema, (Fact("edema", "uncertain"),))
-    (None, None, None)
-    """
-    pairs = [(own, other) for own in first if own.positive for other in second if other.positive]
-    if any(own.polarity == other.polarity and states_same_finding(own, other) for own, other in pairs):
-        return 1.0
-    is_unrelated = bool(pairs) and not any(is_related(own.finding, other.finding) for own, other in pairs)
-    return 0.0 if is_unrelated else None
+    certainty = "possible" if fact.polarity == "uncertain" else None
+    name = FINDINGS[fact.finding].plain_names[0]
+    words = [word for word in (certainty, fact.severity, fact.location, name) if word]
+    size = f"{fact.size:g} mm" if fact.size else None
+    return ", ".join([" ".join(words), *(detail for detail in (size, fact.change) if detail)])

@@ -6,19 +6,18 @@ findings.txt has the level of each finding; significance.txt lists details and p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
-from radreward.text.facts import Fact, states_same_finding
+from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, URGENCIES, Urgency, ancestors
-from radreward.text.lexicon import head_word
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.section_files import read_sections
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_splitter import CACHED_SENTENCES
 
 _SIGNIFICANCE_WEIGHTS: dict[Urgency, float] = dict(zip(URGENCIES, (1.0, 0.5, 0.25, 0.0), strict=True))
 """Weight of a finding by its level."""
+UNKNOWN_WEIGHT = _SIGNIFICANCE_WEIGHTS["not actionable"]
+"""Weight of a finding in words that the vocabulary does not know."""
 _LEAST_RANK = URGENCIES.index("not actionable")
 """Rank in `URGENCIES` of a finding that needs no care; only age-related changes are below."""
 _ELDERLY_AGE = 65
@@ -103,43 +102,6 @@ def patient_weight(fact: Fact, context: PatientContext = NO_CONTEXT) -> float:
     (0.25, 0.0)
     """
     return _SIGNIFICANCE_WEIGHTS[patient_level(fact, context)]
-
-
-def repeats_device(fact: Fact, earlier: Iterable[Fact]) -> bool:
-    """Return True if a device in the same place is among earlier facts of a report: it has its weight once.
-
-    >>> tip = Fact("picc", location="svc")
-    >>> repeats_device(tip, [Fact("picc")]), repeats_device(tip, [Fact("picc", location="right atrium")])
-    (True, False)
-    """
-    return FINDINGS[fact.finding].is_device and any(states_same_finding(fact, other) for other in earlier)
-
-
-@lru_cache(CACHED_SENTENCES)
-def phrase_weight(phrase: str, context: PatientContext = NO_CONTEXT) -> float:
-    """Return the weight of the most significant finding in a phrase; unknown findings count as not actionable.
-
-    >>> phrase_weight("large pneumothorax"), phrase_weight("scoliosis"), phrase_weight("unusual contour")
-    (1.0, 0.25, 0.25)
-    """
-    weights = [patient_weight(fact, context) for fact in sentence_facts(phrase) if fact.positive]
-    return max(weights, default=_SIGNIFICANCE_WEIGHTS["not actionable"])
-
-
-def named_findings(phrases: Iterable[str], context: PatientContext = NO_CONTEXT) -> dict[str, float]:
-    """Return the weights of the findings in phrases, by their key in `FINDINGS`, or by `head_word` if unknown.
-
-    >>> named_findings(["small PTX", "pneumothorax", "odd contour"])
-    {'pneumothorax': 1.0, 'contour': 0.25}
-    """
-    weights: dict[str, float] = {}
-    for phrase in phrases:
-        facts = [fact for fact in sentence_facts(phrase) if fact.positive]
-        known = {fact.finding: patient_weight(fact, context) for fact in facts}
-        names = known or {head_word(phrase): phrase_weight(phrase)}
-        for name, weight in names.items():
-            weights[name] = max(weights.get(name, 0.0), weight)
-    return weights
 
 
 @lru_cache(10_000)

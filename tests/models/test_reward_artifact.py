@@ -173,6 +173,12 @@ def test_load_reward_model_damaged_file_raises(tmp_path: Path) -> None:
     renew_digests(folder / "config.json")
     with pytest.raises(InputError, match=r"calibration\.json: Expected 6 curves"):
         load_reward_model(folder)
+    curves = [[[0, 1]]] * 6
+    for share in ("0.5", 2.0, True, None):
+        (folder / "calibration.json").write_text(json.dumps({"curves": curves, "rules": share}))
+        renew_digests(folder / "config.json")
+        with pytest.raises(InputError, match=r"calibration\.json: Expected `rules` to be a number from 0\.0 to 1\.0"):
+            load_reward_model(folder)
     (folder / "calibration.json").write_text("[")
     renew_digests(folder / "config.json")
     with pytest.raises(InputError, match=rf"^{folder / 'calibration.json'}: Expected JSON"):

@@ -127,12 +127,21 @@ def test_chexpert_quality_weighs_observations_by_significance() -> None:
     assert scores.quality.tolist() == pytest.approx([1.75 / 2.25, 0.75 / 2.75, 0.25 / 2.25, 1.0])
 
 
-def test_entity_quality_is_of_present_findings_by_name() -> None:
+def test_entity_quality_is_of_present_findings() -> None:
     reference = "Large left effusion. Scoliosis. No edema. Heart is normal."
     candidates = ["Right effusion.", "No effusion. Heart is normal. No edema.", "Pleural fluid. Severe edema."]
     quality = EntityF1().score([reference] * 3, candidates).quality
     assert quality is not None
-    assert quality.tolist() == pytest.approx([0.75, 0.25, 0.5])
+    # The wrong side is half right; weights: effusion and edema 0.5, scoliosis 0.25; prior 0.25.
+    assert quality.tolist() == pytest.approx([0.5 / 1.25, 0.25, 0.5])
+
+
+def test_entity_quality_compares_unread_words_by_the_last_one() -> None:
+    reference = "Left effusion. Finely branching lines in the right lung."
+    candidates = ["Left effusion. Peculiar lines in the right lung.", "Left effusion. Two views.", "Left effusion."]
+    quality = EntityF1().score([reference] * 3, candidates).quality
+    assert quality is not None
+    assert quality.tolist() == pytest.approx([1.0, 0.75, 0.75])
 
 
 def test_entity_quality_ignores_words_of_a_change() -> None:

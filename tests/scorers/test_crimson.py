@@ -18,11 +18,11 @@ from radreward.scorers.crimson import (
     UnreadStatement,
     judge_findings,
     score_findings,
-    stated_findings,
 )
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import PatientContext
+from radreward.text.report_reading import read_report
 from radreward.types import Scores, Side
 
 WEIGHTS = {"urgent": 1.0, "actionable": 0.5, "not actionable": 0.25, "benign": 0.0}
@@ -74,7 +74,7 @@ def score(reference: str, candidate: str, context: PatientContext | None = None)
 
 
 def only_finding(reference: str, candidate: str) -> JudgedFinding:
-    (finding,) = judge_findings(stated_findings(reference), stated_findings(candidate))
+    (finding,) = judge_findings(read_report(reference).facts, read_report(candidate).facts)
     return finding
 
 

@@ -13,7 +13,6 @@ from radreward.text.significance import (
     _SECTIONS,
     patient_level,
     patient_weight,
-    repeats_device,
     significance_level,
     significance_weight,
 )
@@ -114,15 +113,6 @@ def test_only_age_related_changes_weigh_nothing_and_only_in_the_old() -> None:
         fact = Fact(key, change=change)
         assert all(patient_weight(fact, PatientContext(age, indication)) >= 0.25 for age in (None, 3, 64.9))
         assert (patient_weight(fact, PatientContext(65, indication)) == 0) == (key in aging)
-
-
-def test_repeats_device_ignores_other_findings_and_malposition() -> None:
-    tube = Fact("ett")
-    assert repeats_device(tube, [tube])
-    assert repeats_device(Fact("picc", change="new"), [Fact("cvc", location="svc")])
-    assert not repeats_device(Fact("ettlow"), [tube])
-    assert not repeats_device(Fact("edema"), [Fact("edema")])
-    assert not repeats_device(Fact("chesttube", location="left"), [Fact("chesttube", location="right")])
 
 
 def test_significance_file_names_findings_details_and_levels_that_exist() -> None:

@@ -8,7 +8,6 @@ from itertools import chain
 from radreward.models.finding_gate import POSSIBLE, embedded_gate, unread_statements
 from radreward.prompts.template import StatementPairTemplate
 from radreward.text.sentence_splitter import split_sentences
-from radreward.text.standard_wording import may_report_finding
 
 
 class GatedStatementPairTemplate(StatementPairTemplate):
@@ -21,8 +20,7 @@ class GatedStatementPairTemplate(StatementPairTemplate):
 
     def reads(self, statement: str) -> bool:
         """Return False for a denial, a normal statement, and one whose probability is below `POSSIBLE`."""
-        unread = unread_statements([statement])
-        return not embedded_gate().dismissed(unread, POSSIBLE) if unread else may_report_finding(statement)
+        return statement in embedded_gate().reporting([statement], POSSIBLE)
 
     def prepare(self, reports: Sequence[str]) -> None:
         """Encode the statements that need the gate together; it keeps their probabilities."""

@@ -18,8 +18,11 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
+from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision, check_precision
+from radreward.models.report_findings import read_findings
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.scorers.finding_comparison import compare_findings
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import StatementEvidence, locate_errors
@@ -53,9 +56,11 @@ class RewardModelScorer(Scorer):
 
     The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
     (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
-    saved without a calibration. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the
-    patient, see `findings_for_patient`. If this model has a calibration, the evidence of a pair is a tuple of
-    `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are scored once. Adapters are merged.
+    saved without a calibration. If the calibration has a share of rules, they have this share in the quality of
+    findings that they read in both reports, see `compare_findings`. With an `EvidenceRewardModel`, the quality depends
+    on the age and the indication of the patient, see `findings_for_patient`. If this model has a calibration, the
+    evidence of a pair is a tuple of `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are
+    scored once. Adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -141,6 +146,7 @@ class RewardModelScorer(Scorer):
                 curves.to_dict() if curves else None
                 for curves in (artifact.calibration, artifact.finding_weights_calibration)
             ),
+            artifact.rule_share,
             self.precision,
             self.on_too_long,
             {name: value.float() for name, value in artifact.weights_to_save().items()},
@@ -169,8 +175,28 @@ class RewardModelScorer(Scorer):
             counts,
             tuple(status),
             self._locate_errors(pairs, counts),
-            self.artifact.quality(finding_weights),
+            self._quality(finding_weights, references, candidates, contexts),
         )
+
+    def _quality(
+        self,
+        finding_weights: Tensor,
+        references: Sequence[str],
+        candidates: Sequence[str],
+        contexts: Sequence[PatientContext],
+    ) -> Tensor | None:
+        """Return q + r·s·(q' - q): q of the model, q' of the rules, their share r and the share s that they decide."""
+        quality, rule_share = self.artifact.quality(finding_weights), self.artifact.rule_share
+        if quality is None or not rule_share:
+            return quality
+        findings = read_findings(dict.fromkeys((*references, *candidates)), embedded_gate())
+        comparisons = [
+            compare_findings(findings[reference], findings[candidate], context)
+            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
+        ]
+        by_rules = quality.new_tensor([entry.quality_by_head_word() for entry in comparisons])
+        shares = quality.new_tensor([entry.decided_share for entry in comparisons])
+        return quality + rule_share * shares * (by_rules - quality)
 
     def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:
         """Return the outputs of the model for pairs of normalized reports, before calibration."""

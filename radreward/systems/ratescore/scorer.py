@@ -29,7 +29,7 @@ from radreward.systems.ratescore.collator import embedded_entity_encoder, match_
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.functional import EntityContributions, score_loss_by_type
 from radreward.systems.ratescore.matching import Matches
-from radreward.systems.ratescore.quality import embed_findings, matched_quality
+from radreward.systems.ratescore.quality import finding_phrases, matched_qualities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import ENTITY_TYPES, Entity, Scores, Side
@@ -65,7 +65,7 @@ class RaTEScore(Scorer):
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
     score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
     `EntityMatch`. In the total, matching normal statements can outweigh findings without a match. The quality counts
-    findings only, in statements that report one, see `matched_quality` and `FindingGate`.
+    findings only, see `matched_qualities`.
 
     Args:
         tagger: Tagger of entities.
@@ -136,12 +136,9 @@ class RaTEScore(Scorer):
         status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
         rejected = torch.tensor([value not in SCORED_STATUSES for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
-        findings = embed_findings(self.encoder, self.gate, entities)
-        quality = torch.tensor(
-            [
-                matched_quality(findings[reference], findings[candidate], context)
-                for (reference, candidate), context in zip(texts, contexts, strict=True)
-            ]
+        findings = finding_phrases(list(entities), self.gate, self.caching_tagger, self.encoder)
+        quality = matched_qualities(
+            [(findings[first], findings[second]) for first, second in texts], contexts, self.encoder
         )
         return Scores(
             total=total.float(),
@@ -150,7 +147,7 @@ class RaTEScore(Scorer):
             status=status,
             status_fields=fields,
             evidence=_evidence(pairs, matches, contributions),
-            quality=quality.float(),
+            quality=torch.tensor(quality, dtype=torch.float32),
         )
 
     def _status(

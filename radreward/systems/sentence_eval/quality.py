@@ -1,85 +1,84 @@
-"""Quality from the scores of the sentences that state findings: normal sentences do not count."""
+"""Quality from the findings of reports: rules compare those that they read, the judge those in other words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 
-from radreward.criteria import finding_quality
-from radreward.models.finding_gate import states_finding
+from radreward.models.report_findings import ReportFindings
+from radreward.scorers.finding_comparison import OpenFinding, compare_findings
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
-from radreward.text.facts import Fact, known_agreement
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import patient_weight, phrase_weight, repeats_device
 
 
-def sentence_quality(
+def judged_quality(
     judgement: SentenceJudgement,
-    reference: Sequence[str],
-    candidate: Sequence[str],
-    reporting: Set[str],
+    sentences: tuple[Sequence[str], Sequence[str]],
+    findings: tuple[ReportFindings, ReportFindings],
     context: PatientContext = NO_CONTEXT,
 ) -> float:
     """Return the quality of a candidate. All sentences of both reports must have a score.
 
-    Each finding has a weight w and an agreement a: 1 if the other report states the same finding, 0 if all counterparts
-    of its sentence state unrelated findings (see `known_agreement`), otherwise the score of its sentence, at least 0. A
-    finding adds w·a to the matched weight if it is the reference's, and w·(1 - a) to the wrong weight in either report.
-    A device that several sentences state in one place counts once, see `repeats_device`.
-    A sentence that reports a finding in words outside the vocabulary is one finding, see `phrase_weight`.
+    Rules compare the findings that they read, see `compare_findings`. Each of the others agrees with the other report
+    by the score of its sentence, at least 0; if the rules read it, only unless they also read all counterparts of the
+    sentence, because two findings that they read are different.
 
     Args:
         judgement: Scores of the sentences.
-        reference: Sentences of the reference.
-        candidate: Sentences of the candidate.
-        reporting: Those that report a finding, see `FindingGate.reporting`.
+        sentences: Sentences of the reference, and of the candidate.
+        findings: Their findings, see `read_findings`.
         context: The patient's age and indication.
 
-    >>> from radreward.systems.sentence_eval.judgement import SentenceScore
+    >>> from radreward.text.facts import Fact
     >>> equal, unmatched = SentenceScore(1.0, (0,)), SentenceScore(0.0, ())
     >>> judgement = SentenceJudgement((equal, unmatched), (equal,), None, "", {}, "ok")
-    >>> sentence_quality(judgement, ["Pulmonary edema.", "Rib fracture."], ["Edema."], set())
+    >>> edema, fracture = Fact("edema"), Fact("ribfx")
+    >>> findings = ReportFindings((edema, fracture), ()), ReportFindings((edema,), ())
+    >>> judged_quality(judgement, (["Pulmonary edema.", "Rib fracture."], ["Edema."]), findings)
     0.6
-    >>> contradicted = SentenceJudgement((SentenceScore(-1.0, (0,)),), (SentenceScore(-1.0, (0,)),), None, "", {}, "ok")
-    >>> odd = "Crazy-paving pattern."
-    >>> sentence_quality(contradicted, [odd], ["No crazy-paving pattern."], {odd})
-    0.5
+    >>> judgement = SentenceJudgement((equal,), (equal,), None, "", {}, "ok")
+    >>> findings = ReportFindings((fracture,), ()), ReportFindings((), ("Broken costa.",))
+    >>> judged_quality(judgement, (["Rib fracture."], ["Broken costa."]), findings)
+    1.0
     """
-    weighted = [
-        list(_weighted_agreements(judgement.reference_scores, reference, candidate, reporting, context)),
-        list(_weighted_agreements(judgement.candidate_scores, candidate, reference, reporting, context)),
-    ]
-    matched = sum(weight * agreement for weight, agreement in weighted[0])
-    wrong = sum(weight * (1 - agreement) for side in weighted for weight, agreement in side)
-    return finding_quality(matched, wrong)
+    comparison = compare_findings(*findings, context)
+    first, second = sentences
+    return comparison.quality(
+        (
+            _agreements(comparison.reference, judgement.reference_scores, first, second, findings[1].unread),
+            _agreements(comparison.candidate, judgement.candidate_scores, second, first, findings[0].unread),
+        )
+    )
 
 
-def _weighted_agreements(
+def _agreements(
+    findings: Sequence[OpenFinding],
     scores: Sequence[SentenceScore | None],
     sentences: Sequence[str],
     others: Sequence[str],
-    reporting: Set[str],
-    context: PatientContext,
-) -> Iterator[tuple[float, float]]:
-    """Yield the weight and the agreement of each finding of a report."""
-    other_facts = [sentence_facts(text) for text in others]
-    stated = frozenset(fact for facts in other_facts for fact in facts)  # repeated sentences take no time
-    earlier: dict[Fact, None] = {}
-    for score, text in zip(scores, sentences, strict=True):
-        matches = {other_facts[match] for match in score.matches} if score else set[tuple[Fact, ...]]()
-        facts = dict.fromkeys(sentence_facts(text))
-        for fact in facts:
-            if fact.positive and not repeats_device(fact, earlier):
-                yield patient_weight(fact, context), _agreement(fact, score, matches, stated)
-        earlier |= facts
-        if text in reporting and not states_finding(text):
-            yield phrase_weight(text, context), max(0.0, score.score) if score else 0.0
+    unread: Sequence[str],
+) -> list[float]:
+    """Return the agreement of each open finding of a report with the sentences of the other one."""
+    counterparts = {index for index, other in enumerate(others) if any(_overlap(other, text) for text in unread)}
+    judged = [(text, score) for text, score in zip(sentences, scores, strict=True) if score is not None]
+    agreements = []
+    for finding in findings:
+        own = _sentences_of(finding, judged)
+        if finding.fact:
+            own = [score for score in own if not counterparts.isdisjoint(score.matches)]
+        agreements.append(max((max(0.0, score.score) for score in own), default=0.0))
+    return agreements
 
 
-def _agreement(fact: Fact, score: SentenceScore | None, matches: Set[tuple[Fact, ...]], stated: Set[Fact]) -> float:
-    """Return the agreement of a finding, given the facts of the matching sentences and all facts of the report."""
-    if any(known_agreement((fact,), (other,)) == 1 for other in stated):
-        return 1.0
-    if score is None or (matches and all(known_agreement((fact,), facts) == 0 for facts in matches)):
-        return 0.0
-    return max(0.0, score.score)
+def _sentences_of(finding: OpenFinding, judged: Sequence[tuple[str, SentenceScore]]) -> list[SentenceScore]:
+    """Return the scores of the sentences that state a finding. One whose details stand apart is known by its name."""
+    fact = finding.fact
+    if fact is None:
+        return [score for text, score in judged if _overlap(text, finding.words)]
+    exact = [score for text, score in judged if fact in sentence_facts(text)]
+    return exact or [score for text, score in judged if any(fact[:2] == other[:2] for other in sentence_facts(text))]
+
+
+def _overlap(sentence: str, text: str) -> bool:
+    """Return True if one text contains the other: the judge's sentences end elsewhere than those of the rules."""
+    return text in sentence or sentence in text

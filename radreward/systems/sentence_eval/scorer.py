@@ -19,12 +19,13 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision
+from radreward.models.report_findings import read_findings
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
 from radreward.systems.sentence_eval.judges.relation_judge import PAIRS_PER_BATCH as JUDGE_BATCH
-from radreward.systems.sentence_eval.quality import sentence_quality
+from radreward.systems.sentence_eval.quality import judged_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
@@ -69,7 +70,7 @@ class SentenceScorer(Scorer):
     partial, -1 contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores,
     see `feature_values`. Without a regressor, the total is the judge's overall score, from 0 to 5. The sub-scores are
     the features. The evidence of a row is a tuple of `JudgedSentence`. In the total, matching normal sentences can
-    outweigh findings without a match. The quality counts findings only, see `sentence_quality`.
+    outweigh findings without a match. The quality counts findings only, see `judged_quality`.
 
     Args:
         judge: Judge of the sentences.
@@ -124,15 +125,19 @@ class SentenceScorer(Scorer):
         for start in range(0, len(references), PAIRS_PER_BATCH):
             batch = slice(start, start + PAIRS_PER_BATCH)
             sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
-            reporting = self.gate.reporting(text for side in sides for sentences in side for text in sentences)
-            rows_of_batch = zip(*sides, self.judge.judge(*sides), contexts[batch], strict=True)
-            for reference, candidate, judgement, context in rows_of_batch:
+            found = read_findings((*references[batch], *candidates[batch]), self.gate)
+            findings = [
+                (found[first], found[second])
+                for first, second in zip(references[batch], candidates[batch], strict=True)
+            ]
+            rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts[batch], strict=True)
+            for reference, candidate, judgement, stated, context in rows_of_batch:
                 status = _pair_status(reference, candidate, judgement)
                 values = None
                 if status[0] == STATUS_OK:
                     values = feature_values(self.feature_set, judgement, reference, candidate)
                 overall = math.nan if judgement.overall is None else judgement.overall
-                quality = sentence_quality(judgement, reference, candidate, reporting, context) if values else math.nan
+                quality = judged_quality(judgement, (reference, candidate), stated, context) if values else math.nan
                 rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
                 statuses.append(status)
                 evidence.append(_evidence(reference, candidate, judgement) if values else None)

@@ -21,6 +21,14 @@ def test_main_saves_the_model_with_other_curves(tmp_path: Path) -> None:
     assert saved.calibration.to_dict() != shipped.calibration.to_dict()
     assert saved.finding_weights_calibration is not None
     assert saved.training_info == shipped.training_info
+    assert saved.rule_share == shipped.rule_share == 0.5
+    assert main(output=tmp_path / "other", groups=3, graded=2, seed=5, rule_share=0.0) == 0
+    assert load_reward_model(tmp_path / "other").rule_share == 0
+
+
+def test_main_refuses_a_share_over_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(output=tmp_path / "model", rule_share=1.5) == 2
+    assert "--rule-share: Expected a number from 0 to 1 but got 1.5" in capsys.readouterr().err
 
 
 def test_main_refuses_a_metric_that_is_no_reward_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

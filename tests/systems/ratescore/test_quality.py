@@ -1,13 +1,12 @@
 """Quality of RaTEScore: findings only, by their significance."""
 
 import pytest
-import torch
 
-from radreward.systems.ratescore.quality import embed_findings
+from radreward.models.report_findings import ReportFindings
+from radreward.systems.ratescore.quality import finding_phrases, matched_qualities
 from radreward.systems.ratescore.scorer import RaTEScore
-from radreward.text.facts import known_agreement
-from radreward.text.sentence_parser import sentence_facts
-from radreward.text.significance import phrase_weight
+from radreward.text.facts import Fact
+from radreward.text.patient_context import NO_CONTEXT
 
 REFERENCE = "Large right pneumothorax. Mild edema. Scoliosis. Heart size is normal."
 NORMAL = "The lungs are clear. No effusion. The mediastinum is normal."
@@ -24,40 +23,40 @@ def qualities(scorer: RaTEScore, reference: str, *candidates: str) -> list[float
     return [float(value) for value in scores.quality]
 
 
-def naive(scorer: RaTEScore, reference: str, candidate: str) -> float:
-    """Return the quality by the formula, finding by finding."""
-    sides = []
-    for text in (reference, candidate):
-        entities = scorer.tagger.tag_reports([text])[0]
-        phrases = scorer.encoder.contextualize(text, entities)
-        sides.append([p for e, p in zip(entities, phrases, strict=True) if e.type in ("Abnormality", "Disease")])
-
-    def agreement(phrase: str, other: str) -> float:
-        known = known_agreement(sentence_facts(phrase), sentence_facts(other))
-        cosine = float(scorer.encoder.encode([phrase])[0] @ scorer.encoder.encode([other])[0])
-        return min(1.0, max(0.0, (cosine - 0.4) / 0.3)) if known is None else known
-
-    matched = wrong = 0.0
-    for number, own in enumerate(sides):
-        for phrase in own:
-            share = max((agreement(phrase, other) for other in sides[1 - number]), default=0.0)
-            matched += phrase_weight(phrase) * share * (number == 0)
-            wrong += phrase_weight(phrase) * (1 - share)
-    return (matched + 0.25) / (matched + 0.25 + wrong)
-
-
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        "Large right pneumothorax.",
-        "Small left pneumothorax with pulmonary edema.",
-        "No pneumothorax. Rib fracture.",
-        "Right-sided PTX, odd contour, left lung mass.",
-        NORMAL,
-    ],
+TEXTS = (
+    "finely branching lines",
+    "odd contour of a rib",
+    "water in the pleura",
+    "pleural fluid on the left",
+    "an enlarged heart",
 )
-def test_quality_equals_the_formula(scorer: RaTEScore, candidate: str) -> None:
-    assert qualities(scorer, REFERENCE, candidate)[0] == pytest.approx(naive(scorer, REFERENCE, candidate), abs=1e-5)
+
+
+@pytest.mark.parametrize("reference", [(), TEXTS[:1], TEXTS[1:4]])
+@pytest.mark.parametrize("candidate", [(), TEXTS[:2], TEXTS[2:]])
+def test_quality_of_unread_texts_equals_the_formula(
+    scorer: RaTEScore, reference: tuple[str, ...], candidate: tuple[str, ...]
+) -> None:
+    def agreement(text: str, others: tuple[str, ...]) -> float:
+        vector = scorer.encoder.encode([text])[0]
+        cosines = [float(vector @ scorer.encoder.encode([other])[0]) for other in others]
+        return max((min(1.0, max(0.0, (cosine - 0.4) / 0.3)) for cosine in cosines), default=0.0)
+
+    shares = [
+        [agreement(text, other) for text in own] for own, other in ((reference, candidate), (candidate, reference))
+    ]
+    right = 0.25 + 0.25 * sum(shares[0])
+    wrong = 0.25 * sum(1 - share for side in shares for share in side)
+    pair = ReportFindings((), reference), ReportFindings((), candidate)
+    assert matched_qualities([pair], [NO_CONTEXT], scorer.encoder) == [pytest.approx(right / (right + wrong), abs=1e-5)]
+
+
+def test_the_encoder_compares_a_read_finding_with_unread_ones_only(scorer: RaTEScore) -> None:
+    water, fluid = ReportFindings((), ("pleural effusion on the left",)), ReportFindings((Fact("effusion"),), ())
+    other = ReportFindings((Fact("hemothorax"), Fact("scar")), ())
+    same, different = matched_qualities([(fluid, water), (fluid, other)], [NO_CONTEXT] * 2, scorer.encoder)
+    assert same > 0.9
+    assert different < 0.5
 
 
 def test_matching_normal_statements_do_not_offset_a_missed_finding(scorer: RaTEScore) -> None:
@@ -94,8 +93,8 @@ def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaT
 
 
 def test_findings_exclude_normal_statements_and_body_parts(scorer: RaTEScore) -> None:
-    entities = dict(zip([REFERENCE, NORMAL], scorer.tagger.tag_reports([REFERENCE, NORMAL]), strict=True))
-    findings = embed_findings(scorer.encoder, scorer.gate, entities)
-    assert [phrase_weight(text) for text in findings[REFERENCE].phrases] == [1.0, 0.5, 0.25]
-    assert findings[NORMAL].vectors.shape == (0, scorer.encoder.embedding_dim)
-    torch.testing.assert_close(findings[REFERENCE].vectors.norm(dim=1), torch.ones(3))
+    unread = f"{REFERENCE} Finely branching lines in the left lower lobe."
+    findings = finding_phrases([unread, NORMAL], scorer.gate, scorer.tagger, scorer.encoder)
+    assert sorted(fact.finding for fact in findings[unread].facts) == ["edema", "pneumothorax", "scoliosis"]
+    assert len(findings[unread].unread) == 1
+    assert findings[NORMAL] == ((), ())

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 import radreward
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.report_findings import read_findings
 from radreward.scorers.base import Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
-from radreward.systems.sentence_eval.quality import sentence_quality
+from radreward.systems.sentence_eval.quality import judged_quality
 
 FINDINGS = {
     "Large pneumothorax.": {"pneumothorax": 1.0},
@@ -32,35 +33,48 @@ def scorer() -> Scorer:
 
 
 def quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]) -> float:
-    reporting = embedded_gate().reporting([*reference, *candidate])
-    return sentence_quality(judgement, reference, candidate, reporting)
+    found = [read_findings([" ".join(sentences)], embedded_gate()) for sentences in (reference, candidate)]
+    first, second = (findings for entry in found for findings in entry.values())
+    return judged_quality(judgement, (reference, candidate), (first, second))
 
 
 @given(SENTENCES, SENTENCES)
-def test_quality_equals_the_formula(reference: list[tuple[str, float]], candidate: list[tuple[str, float]]) -> None:
-    sides = [tuple(SentenceScore(score, ()) for _, score in side) for side in (reference, candidate)]
-    judgement = SentenceJudgement(sides[0], sides[1], None, "", {}, "ok")
-    matched = wrong = 0.0
-    for own, other in ((reference, candidate), (candidate, reference)):
-        for text, score in own:
-            for name, weight in FINDINGS[text].items():
-                agreement = 1.0 if any(name in FINDINGS[text] for text, _ in other) else max(score, 0.0)
-                matched += weight * agreement * (own is reference)
-                wrong += weight * (1 - agreement)
+def test_rules_decide_what_they_read_whatever_the_judge_says(
+    reference: list[tuple[str, float]], candidate: list[tuple[str, float]]
+) -> None:
+    scores = [tuple(SentenceScore(score, (0,)) for _, score in side) for side in (reference, candidate)]
+    judgement = SentenceJudgement(scores[0], scores[1], None, "", {}, "ok")
+    expected, stated = (
+        {key: w for text, _ in side for key, w in FINDINGS[text].items()} for side in (reference, candidate)
+    )
+    right = 0.25 + sum(weight for name, weight in expected.items() if name in stated)
+    wrong = sum({**expected, **stated}[name] for name in expected.keys() ^ stated.keys())
     actual = quality(judgement, [text for text, _ in reference], [text for text, _ in candidate])
-    assert actual == pytest.approx((matched + 0.25) / (matched + 0.25 + wrong))
+    assert actual == pytest.approx(right / (right + wrong))
 
 
-def test_facts_overrule_scores_of_sentences_where_they_tell() -> None:
-    """Facts are known to match where sentences are merged, and known not to where the judge takes them for equal."""
-    partial, equal = SentenceScore(0.5, (0,)), SentenceScore(1.0, (0,))
-    merged = SentenceJudgement((partial, partial), (partial,), None, "", {}, "ok")
-    assert quality(merged, ["Edema.", "Large pneumothorax."], ["Edema; large pneumothorax."]) == 1
-    unrelated = SentenceJudgement((equal,), (equal,), None, "", {}, "ok")
-    assert quality(unrelated, ["Edema."], ["Rib fracture."]) == pytest.approx(0.25 / 1.25)
-    unclear = SentenceJudgement((partial,), (partial,), None, "", {}, "ok")
-    assert quality(unclear, ["Left edema."], ["Water is seen."]) == pytest.approx(0.5 / 0.875)
-    assert quality(unclear, ["Left effusion."], ["Right effusion."]) == pytest.approx(0.5 / 1.0)
+@pytest.mark.parametrize(
+    ("score", "reference", "candidate", "expected"),
+    [
+        (1.0, "Finely branching lines in the right lung.", "Peculiar lines in the right lung.", 1.0),
+        (0.5, "Finely branching lines in the right lung.", "Peculiar lines in the right lung.", 0.375 / 0.625),
+        (-1.0, "Finely branching lines in the right lung.", "No odd pattern in the right lung.", 0.25 / 0.5),
+        (0.5, "Left effusion.", "Peculiar lines in the right lung.", 0.5 / 0.875),
+        (0.5, "Left effusion.", "Right scar.", 0.25 / 1.0),
+        (0.5, "Left effusion.", "Right effusion.", 0.5 / 1.0),
+    ],
+)
+def test_the_judge_decides_about_other_words(score: float, reference: str, candidate: str, expected: float) -> None:
+    judged = (SentenceScore(score, (0,)),)
+    actual = quality(SentenceJudgement(judged, judged, None, "", {}, "ok"), [reference], [candidate])
+    assert actual == pytest.approx(expected)
+
+
+def test_a_finding_with_details_of_another_sentence_has_the_score_of_its_own() -> None:
+    reference = ["A nodule is seen.", "This nodule measures 8 mm."]
+    scores = SentenceScore(0.5, (0,)), SentenceScore(0.5, (0,))
+    judgement = SentenceJudgement(scores, (SentenceScore(0.5, (0, 1)),), None, "", {}, "ok")
+    assert quality(judgement, reference, ["Peculiar lines in the right lung."]) == pytest.approx(0.5 / 0.875)
 
 
 @pytest.mark.parametrize(

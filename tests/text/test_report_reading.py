@@ -1,11 +1,11 @@
-"""Statements that the vocabulary does not read."""
+"""The reading of a report: its facts, and the statements that the vocabulary does not read."""
 
 import pytest
 from hypothesis import given
 
 from radreward.testing.hostile_reports import hostile_reports
+from radreward.text.report_reading import read_report
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.unread import read_statements
 
 
 @pytest.mark.parametrize(
@@ -19,22 +19,27 @@ from radreward.text.unread import read_statements
     ],
 )
 def test_statement_of_the_vocabulary_is_read(sentence: str) -> None:
-    assert read_statements(sentence) == (1, ())
+    assert read_report(sentence)[1:] == (1, ())
 
 
 @pytest.mark.parametrize("sentence", ["Odd contour of a rib.", "The patient is rotated.", "The heart looks peculiar."])
 def test_statement_in_other_words_is_not_read(sentence: str) -> None:
-    assert read_statements(f"Pneumonia. {sentence}") == (1, (sentence,))
+    assert read_report(f"Pneumonia. {sentence}")[1:] == (1, (sentence,))
 
 
 def test_headings_and_sections_before_the_findings_are_not_listed() -> None:
     report = "INDICATION: Odd feeling. TECHNIQUE: Two views. FINDINGS: Odd contour. IMPRESSION: Odd contour."
-    assert read_statements(report) == (0, ("Odd contour.", "Odd contour."))
+    assert read_report(report)[1:] == (0, ("Odd contour.", "Odd contour."))
+
+
+def test_facts_do_not_depend_on_the_order_of_sentences() -> None:
+    first, second = "Small left effusion. Scoliosis.", "Scoliosis. Small left effusion."
+    assert read_report(first).facts == read_report(second).facts
 
 
 @given(hostile_reports(max_length=500))
 def test_unread_statements_are_parts_of_the_text_without_a_positive_finding(report: str) -> None:
-    num_read, unread = read_statements(report)
+    _, num_read, unread = read_report(report)
     text, start = " ".join(report.split()), 0
     for statement in unread:
         start = text.index(statement, start) + len(statement)

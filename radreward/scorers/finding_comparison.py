@@ -1,0 +1,153 @@
+"""Findings of two reports, compared by rules where the rules read both; the rest is left to a scorer's own measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from radreward.criteria import finding_quality
+from radreward.models.report_findings import ReportFindings
+from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
+from radreward.text.fact_matching import FactMatch, match_facts
+from radreward.text.facts import Fact, describe_fact
+from radreward.text.lexicon import head_word
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.significance import UNKNOWN_WEIGHT, patient_weight
+
+_MINOR_WEIGHT = 0.1
+"""Weight of details that differ without changing care."""
+
+
+class OpenFinding(NamedTuple):
+    """A finding that the rules match with none of the other report."""
+
+    words: str
+    """Its standard words, or those of the report if the rules do not know them."""
+    weight: float
+    """Weight of its significance."""
+    fact: Fact | None
+    """The finding as the rules read it; None if they do not know its words."""
+
+
+class FindingComparison(NamedTuple):
+    """Weights of what the rules decide about two reports, and the findings that they leave open."""
+
+    right: float
+    wrong: float
+    reference: tuple[OpenFinding, ...]
+    candidate: tuple[OpenFinding, ...]
+
+    @property
+    def decided_share(self) -> float:
+        """Share of the weight that rules decide, in [0, 1]: matched facts, and facts that only read ones could match.
+
+        >>> scar, odd = OpenFinding("scar", 0.25, Fact("scar")), OpenFinding("odd lines", 0.25, None)
+        >>> FindingComparison(0.5, 0.0, (scar,), ()).decided_share
+        1.0
+        >>> FindingComparison(0.5, 0.0, (scar,), (odd,)).decided_share
+        0.5
+        """
+        decided, undecided = self.right + self.wrong, 0.0
+        for findings, others in ((self.reference, self.candidate), (self.candidate, self.reference)):
+            has_unread = any(other.fact is None for other in others)
+            for finding in findings:
+                if finding.fact is None or has_unread:
+                    undecided += finding.weight
+                else:
+                    decided += finding.weight
+        return decided / (decided + undecided) if undecided else 1.0
+
+    def quality(self, agreements: tuple[Sequence[float], Sequence[float]]) -> float:
+        """Return `finding_quality`, given how far each open finding agrees with the other report.
+
+        An open finding of weight w and agreement a adds w·(1 - a) to the wrong weight. One of the reference also adds
+        w·a to the right weight.
+
+        Args:
+            agreements: In [0, 1], of the open findings of the reference, and of those of the candidate.
+
+        >>> scar = OpenFinding("scar", 0.25, None)
+        >>> FindingComparison(0.5, 0.0, (scar,), ()).quality(([1.0], []))
+        1.0
+        >>> FindingComparison(0.0, 0.0, (scar,), ()).quality(([0.0], []))
+        0.5
+        """
+        right, wrong = self.right, self.wrong
+        for finding, agreement in zip(self.reference, agreements[0], strict=True):
+            right += finding.weight * agreement
+            wrong += finding.weight * (1 - agreement)
+        for finding, agreement in zip(self.candidate, agreements[1], strict=True):
+            wrong += finding.weight * (1 - agreement)
+        return finding_quality(right, wrong)
+
+    def quality_by_similarity(self, similarities: Sequence[Sequence[float]]) -> float:
+        """Return the quality if an open finding agrees with the most similar one of the other report.
+
+        Two findings that the rules read are different, however similar their words are.
+
+        Args:
+            similarities: (m, n) in [0, 1], of m open findings of the reference and n of the candidate.
+
+        >>> effusion, scar, water = Fact("effusion"), Fact("scar"), OpenFinding("water in the pleura", 0.25, None)
+        >>> rest = OpenFinding("effusion", 0.5, effusion), OpenFinding("scar", 0.25, scar)
+        >>> FindingComparison(0.0, 0.0, rest[:1], rest[1:]).quality_by_similarity([[0.9]])
+        0.25
+        >>> FindingComparison(0.0, 0.0, rest[:1], (water,)).quality_by_similarity([[1.0]])
+        1.0
+        """
+        allowed = [
+            [value * (own.fact is None or other.fact is None) for other, value in zip(self.candidate, row, strict=True)]
+            for own, row in zip(self.reference, similarities, strict=True)
+        ]
+        best = [max(row, default=0.0) for row in allowed]
+        best_of_candidate = [max(column) for column in zip(*allowed, strict=True)] or [0.0] * len(self.candidate)
+        return self.quality((best, best_of_candidate))
+
+    def quality_by_head_word(self) -> float:
+        """Return the quality if an open finding agrees with one of the same head word, see `head_word`."""
+        heads = [head_word(finding.words) for finding in self.candidate]
+        return self.quality_by_similarity(
+            [[float(head_word(finding.words) == head) for head in heads] for finding in self.reference]
+        )
+
+
+def compare_findings(
+    reference: ReportFindings, candidate: ReportFindings, context: PatientContext = NO_CONTEXT
+) -> FindingComparison:
+    """Match the facts of two reports, see `match_facts`, and leave the other findings open.
+
+    Matched facts agree by a = 1 - ½ per detail that changes care - 0.1 per other detail that differs, see
+    `find_differences`, at least 0. They add w·a to the right and (w + w')·(1 - a) to the wrong weight, where w and w'
+    are the weights of the facts of the reference and of the candidate, see `patient_weight`.
+
+    >>> left, right = Fact("effusion", location="left"), Fact("effusion", location="right")
+    >>> compare_findings(ReportFindings((left, Fact("scar")), ()), ReportFindings((right,), ()))[:2]
+    (0.25, 0.5)
+    """
+    right = wrong = 0.0
+    unmatched: tuple[list[Fact], list[Fact]] = ([], [])
+    for match in match_facts(reference.facts, candidate.facts):
+        if match.reference and match.candidate:
+            weights = [sum(patient_weight(fact, context) for fact in side) for side in match]
+            agreement = _agreement(match)
+            right += weights[0] * agreement
+            wrong += sum(weights) * (1 - agreement)
+        else:
+            unmatched[0].extend(match.reference)
+            unmatched[1].extend(match.candidate)
+    first, second = (
+        (
+            *(OpenFinding(describe_fact(fact), patient_weight(fact, context), fact) for fact in facts),
+            *(OpenFinding(text, UNKNOWN_WEIGHT, None) for text in report.unread),
+        )
+        for facts, report in zip(unmatched, (reference, candidate), strict=True)
+    )
+    return FindingComparison(right, wrong, first, second)
+
+
+def _agreement(match: FactMatch) -> float:
+    """Return the agreement of matched facts, in [0, 1]."""
+    weights: Iterator[float] = (
+        DETAIL_WEIGHT if entry.changes_care else _MINOR_WEIGHT for entry in find_differences(match)
+    )
+    return max(0.0, 1 - sum(weights))

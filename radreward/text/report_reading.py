@@ -1,0 +1,44 @@
+"""One reading of a report: the facts that rules find, and the statements that they do not read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from radreward.text.facts import Fact, Sentence
+from radreward.text.report_parser import BODY_SECTIONS, is_heading, parse_report
+from radreward.text.standard_wording import may_report_finding
+
+
+class ReportReading(NamedTuple):
+    """Facts of a report, and its sentences of findings and impression that are not read."""
+
+    facts: tuple[Fact, ...]
+    """In an order that does not depend on the order of sentences."""
+    num_read: int
+    """Number of sentences that are read."""
+    unread: tuple[str, ...]
+    """Sentences that are not read, in order and with single spaces."""
+
+
+@lru_cache(256)
+def read_report(report: str) -> ReportReading:
+    """Return what rules read in a report, and the sentences of findings and impression that they do not read.
+
+    A sentence is read if it states a finding, calls one resolved, only denies findings, or calls body parts normal or
+    unchanged. The others use words that the vocabulary does not know, or report no finding, such as the technique.
+
+    >>> reading = read_report("Small left effusion. The heart is normal. Odd contour of a rib. The edema has resolved.")
+    >>> [fact.finding for fact in reading.facts if fact.positive], reading.num_read, reading.unread
+    (['effusion'], 3, ('Odd contour of a rib.',))
+    """
+    parsed = parse_report(report)
+    body = [entry for entry in parsed.sentences if entry.section in BODY_SECTIONS and not is_heading(entry)]
+    unread = tuple(sentence.text for sentence in body if not _is_read(sentence))
+    facts = tuple(sorted(parsed.facts, key=lambda fact: tuple(map(str, fact))))
+    return ReportReading(facts, len(body) - len(unread), unread)
+
+
+def _is_read(sentence: Sentence) -> bool:
+    states_finding = any(fact.positive or fact.change == "resolved" for fact in sentence.facts)
+    return states_finding or not may_report_finding(sentence.text)

@@ -1,0 +1,93 @@
+"""The comparison of the findings of two reports by rules, and the quality that follows from it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.models.report_findings import ReportFindings
+from radreward.scorers.finding_comparison import compare_findings
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS
+from radreward.text.patient_context import PatientContext
+
+FACTS = st.builds(
+    Fact,
+    st.sampled_from(("effusion", "loculated", "opacity", "consolidation", "pneumonia", "nodule", "mass", "edema")),
+    st.sampled_from(("present", "uncertain")),
+    st.sampled_from((None, "left", "left lower", "right", "bilateral")),
+    st.sampled_from((None, "mild", "severe")),
+    st.sampled_from((None, "worse", "stable")),
+    st.sampled_from((None, 8.0, 30.0)),
+)
+UNREAD = st.lists(st.sampled_from(("odd contour", "fine lines", "water")), unique=True).map(tuple)
+REPORTS = st.builds(ReportFindings, st.lists(FACTS, max_size=5, unique=True).map(tuple), UNREAD)
+WEIGHTS = {"pneumothorax": 1.0, "effusion": 0.5, "edema": 0.5, "scoliosis": 0.25}
+SIDES = (None, "left", "right")
+STATED = st.dictionaries(st.sampled_from(sorted(WEIGHTS)), st.sampled_from(SIDES))
+
+
+def quality(reference: ReportFindings, candidate: ReportFindings) -> float:
+    return compare_findings(reference, candidate).quality_by_head_word()
+
+
+@given(REPORTS, REPORTS)
+def test_quality_is_a_share_and_one_for_the_same_findings(first: ReportFindings, second: ReportFindings) -> None:
+    assert 0 < quality(first, second) <= 1
+    assert quality(first, first) == 1
+    assert quality(first, ReportFindings(first.facts[::-1], first.unread[::-1])) == 1
+
+
+@given(REPORTS)
+def test_a_false_finding_lowers_the_quality(report: ReportFindings) -> None:
+    candidate = ReportFindings((*report.facts, Fact("fracture")), report.unread)
+    right = 0.25 + compare_findings(report, report).right + 0.25 * len(report.unread)
+    assert quality(report, candidate) == pytest.approx(right / (right + 0.5))
+
+
+@given(STATED, STATED)
+def test_quality_equals_the_formula(reference: dict[str, str | None], candidate: dict[str, str | None]) -> None:
+    """Findings with unrelated names: a wrong side is half right, another finding wrong."""
+    places = {"effusion", "pneumothorax"}  # the others are stated without a side
+    right, wrong = 0.25, 0.0
+    for name in reference.keys() | candidate.keys():
+        if name in reference and name in candidate:
+            sides = {reference[name], candidate[name]} if name in places else {None}
+            agreement = 0.5 if sides == {"left", "right"} else 1.0
+            right += WEIGHTS[name] * agreement
+            wrong += 2 * WEIGHTS[name] * (1 - agreement)
+        else:
+            wrong += WEIGHTS[name]
+    facts = [
+        ReportFindings(
+            tuple(Fact(name, location=side if name in places else None) for name, side in stated.items()), ()
+        )
+        for stated in (reference, candidate)
+    ]
+    assert quality(facts[0], facts[1]) == pytest.approx(right / (right + wrong))
+
+
+def test_a_detail_that_changes_no_care_costs_a_tenth() -> None:
+    first = ReportFindings((Fact("effusion", location="left lower", change="stable"),), ())
+    second = ReportFindings((Fact("effusion", "uncertain", location="left"),), ())
+    comparison = compare_findings(first, second)
+    assert (comparison.right, comparison.wrong) == (pytest.approx(0.45), pytest.approx(0.1))
+
+
+def test_both_sides_are_one_finding() -> None:
+    sides = ReportFindings((Fact("effusion", location="left"), Fact("effusion", location="right")), ())
+    assert quality(ReportFindings((Fact("effusion", location="bilateral"),), ()), sides) == 1
+
+
+def test_patient_decides_what_a_finding_weighs() -> None:
+    one, none = ReportFindings((Fact("degenerative"),), ()), ReportFindings((), ())
+    assert compare_findings(one, none, PatientContext(80)).quality_by_head_word() == 1
+    assert quality(one, none) == 0.5
+
+
+def test_findings_that_the_rules_read_stay_different_however_similar_their_words_are() -> None:
+    for key in FINDINGS:
+        comparison = compare_findings(ReportFindings((Fact(key),), ()), ReportFindings((Fact("gallstones"),), ()))
+        if comparison.reference:
+            assert comparison.quality_by_similarity([[1.0]]) < 0.5
