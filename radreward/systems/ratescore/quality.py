@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from radreward.models.finding_gate import FindingGate
 from radreward.models.report_findings import ReportFindings, read_findings
-from radreward.scorers.finding_comparison import compare_findings
+from radreward.scorers.finding_comparison import FindingComparison, compare_findings
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
 from radreward.systems.ratescore.taggers import Tagger
@@ -61,21 +61,26 @@ def matched_qualities(
     [1.0, 0.75]
     """
     comparisons = [compare_findings(*pair, context) for pair, context in zip(findings, contexts, strict=True)]
-    words = [
-        [[finding.words for finding in side] for side in (entry.reference, entry.candidate)] for entry in comparisons
-    ]
-    # Words are compared with other words only; most pairs have none on one side.
-    row_of = {
-        text: row
-        for row, text in enumerate(dict.fromkeys(chain.from_iterable(chain(*own) for own in words if all(own))))
-    }
-    table = F.normalize(encoder.embed(list(row_of)).vectors, dim=-1)
-    qualities = []
-    for comparison, own in zip(comparisons, words, strict=True):
-        similarities: list[list[float]] = [[] for _ in own[0]]
-        if all(own):
-            first, second = (table[[row_of[text] for text in side]] for side in own)
-            agreement = (first @ second.T - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)
-            similarities = agreement.clamp(0, 1).tolist()
-        qualities.append(comparison.quality_by_similarity(similarities))
-    return qualities
+    unclear = [entry for entry in comparisons if _needs_encoder(entry)]
+    words = dict.fromkeys(own.words for entry in unclear for own in chain(entry.reference, entry.candidate))
+    vectors = F.normalize(encoder.embed(list(words)).vectors, dim=-1)
+    row_of = {text: row for row, text in enumerate(words)}
+
+    def quality(comparison: FindingComparison) -> float:
+        if not _needs_encoder(comparison):
+            return comparison.quality(([0.0] * len(comparison.reference), [0.0] * len(comparison.candidate)))
+        first, second = (
+            vectors[[row_of[finding.words] for finding in side]]
+            for side in (comparison.reference, comparison.candidate)
+        )
+        agreement = (first @ second.T - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)
+        return comparison.quality_by_similarity(agreement.clamp(0, 1).tolist())
+
+    return list(map(quality, comparisons))
+
+
+def _needs_encoder(comparison: FindingComparison) -> bool:
+    """Return True if both reports leave a finding open, one of them in words that the rules do not know."""
+    findings = [*comparison.reference, *comparison.candidate]
+    is_open = bool(comparison.reference) and bool(comparison.candidate)
+    return is_open and any(finding.fact is None for finding in findings)
