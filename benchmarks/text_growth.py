@@ -58,6 +58,7 @@ from radreward.text.report_reading import read_report
 from radreward.text.sentence_parser import parse_sentence
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.significance import patient_level
+from radreward.text.standard_wording import may_report_finding
 
 SHORT, LONG = 1_000, 4_000
 """Characters."""
@@ -88,7 +89,7 @@ def _readers_of_one_text() -> Iterator[str]:
 def _without_caches(read: Callable[[str], object]) -> Callable[[str], object]:
     """Return a function that reads each text as if it were new."""
     caches = {
-        *(parse_sentence, rule_entities, read_report),
+        *(parse_sentence, rule_entities, may_report_finding, read_report),
         *(_stated_findings, _entities, read),
     }
     clear = [function.cache_clear for function in caches if hasattr(function, "cache_clear")]
@@ -116,9 +117,10 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         scores = (SentenceScore(0.0, (0,)),) * len(sentences)
         return SentenceJudgement(scores, scores, None, "", {}, "ok"), sentences
 
-    def stated(text: str) -> ReportFindings:
-        reading = read_report(in_sentences(text))
-        return ReportFindings(tuple(fact for fact in reading.facts if fact.positive), reading.unread)
+    def judge_unread(text: str) -> object:
+        judgement, sentences = judged(text)
+        findings = ReportFindings((), tuple(sentences))
+        return judged_quality(judgement, (sentences, sentences), (findings, findings))
 
     def refine(text: str) -> object:
         judgement, sentences = judged(text)
@@ -158,9 +160,7 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "sentence_from_tokens": lambda text: sentence_from_tokens(
             text.split(), ((index, index + 1, "Disease") for index in range(len(text.split())))
         ),
-        "judged_quality": lambda text: judged_quality(
-            (entry := judged(text))[0], (entry[1], entry[1]), (stated(text), stated(text))
-        ),
+        "judged_quality": judge_unread,
         "patient_level": lambda text: patient_level(Fact("edema"), PatientContext(40, text)),
         "spans_from_iob": lambda text: spans_from_iob(["I-Disease" if char.isalpha() else "O" for char in text]),
         "statement_tokens": lambda text: statement_tokens(text, len(tokenizer.offsets(text)), True, tokenizer),

@@ -1,4 +1,4 @@
-"""What reports state, in one record for every scorer that reads findings: facts, and statements in other words."""
+"""Findings of reports, in one record for every scorer that reads them: facts, and statements in other words."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import torch
 
 from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
+from radreward.models.finding_comparison import compare_findings
 from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import STATUS_OK
-from radreward.scorers.finding_comparison import compare_findings
 from radreward.scorers.stateless import StatelessScorer
 from radreward.systems.ratescore.quality import finding_phrases
 from radreward.systems.ratescore.taggers import load_tagger

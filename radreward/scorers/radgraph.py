@@ -17,9 +17,9 @@ from huggingface_hub import constants
 from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
+from radreward.models.finding_comparison import compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.scorers.base import STATUS_OK
-from radreward.scorers.finding_comparison import compare_findings
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_parser import sentence_facts

@@ -37,7 +37,7 @@ class MarkedFinding:
     """Criteria of the errors in it, by their names; empty for evidence without criteria."""
 
 
-def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+def marked_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
     """Return the findings of a pair; none if the evidence has an unknown form, as that of a custom scorer.
 
     Args:
@@ -45,7 +45,7 @@ def read_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFindin
         texts: Both reports, normalized by `normalize_report`.
 
     >>> evidence = {"missing": [("Abnormality", "effusion")], "extra": []}
-    >>> read_findings(evidence, {Side.REFERENCE: "Effusion.", Side.CANDIDATE: "Clear."})[0].kind
+    >>> marked_findings(evidence, {Side.REFERENCE: "Effusion.", Side.CANDIDATE: "Clear."})[0].kind
     'missed'
     """
     match evidence:

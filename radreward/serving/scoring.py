@@ -12,7 +12,7 @@ from radreward.score_outputs import OUTPUTS
 from radreward.scorers.base import Scorer, validate_pair
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.scoring.score_columns import STATUS_COLUMN, ScorerGroup
-from radreward.serving.findings import read_findings
+from radreward.serving.findings import marked_findings
 from radreward.text.normalization import normalize_report
 from radreward.types import Scores, Side
 
@@ -206,5 +206,5 @@ def _to_json(columns: Mapping[str, Any], scorer: Scorer) -> dict[str, Any]:
 def _explain(scores: Scores, index: int, texts: Mapping[Side, str]) -> dict[str, Any]:
     evidence = scores.evidence[index] if scores.evidence else None
     normalized = {side: normalize_report(text) for side, text in texts.items()}
-    findings = read_findings(evidence, normalized)
+    findings = marked_findings(evidence, normalized)
     return {"evidence": to_jsonable(evidence), "findings": [asdict(finding) for finding in findings]}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from radreward import load
 from radreward.scorers.explanation import Explanation
-from radreward.serving.findings import MarkedFinding, read_findings
+from radreward.serving.findings import MarkedFinding, marked_findings
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.normalization import normalize_report
 from radreward.types import Side
@@ -22,7 +22,7 @@ def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
     scores = load(name).score([REFERENCE], [CANDIDATE])
     assert scores.evidence
     texts = {Side.REFERENCE: REFERENCE, Side.CANDIDATE: CANDIDATE}
-    findings = read_findings(scores.evidence[0], texts)
+    findings = marked_findings(scores.evidence[0], texts)
     assert {"missed", "invented"} <= {finding.kind for finding in findings}
     for side, kind in (("reference", "invented"), ("candidate", "missed")):
         assert not [finding for finding in findings if (finding.side, finding.kind) == (side, kind)]
@@ -34,7 +34,7 @@ def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
 def test_repeated_sentences_have_positions_of_their_own() -> None:
     scores = load("sentence-eval").score([CANDIDATE], [CANDIDATE])
     assert scores.evidence
-    findings = read_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
+    findings = marked_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
     assert [finding.start for finding in findings if finding.text == "No edema."] == [22, 32] * 2
     assert {finding.kind for finding in findings} == {"matched"}
 
@@ -43,7 +43,7 @@ def test_crimson_shows_both_reports_of_a_match_and_its_wrong_details() -> None:
     scores = load("crimson").score(["Large left effusion. Scarring."], ["Small left effusion. Scarring."])
     assert scores.evidence
     small, large = "mild left pleural effusion", "severe left pleural effusion"
-    assert read_findings(scores.evidence[0], {}) == [
+    assert marked_findings(scores.evidence[0], {}) == [
         MarkedFinding(Side.REFERENCE, "differs", large, counterpart=small, criterion="severity"),
         MarkedFinding(Side.CANDIDATE, "differs", small, counterpart=large, criterion="severity"),
         MarkedFinding(Side.REFERENCE, "matched", "scarring", counterpart="scarring"),
@@ -63,7 +63,7 @@ def test_explanation_lists_matches_and_errors() -> None:
         num_matched=1,
         matched_findings=("Effusion.",),
     )
-    assert read_findings(explanation, {}) == [
+    assert marked_findings(explanation, {}) == [
         MarkedFinding(Side.REFERENCE, "matched", "Effusion."),
         MarkedFinding(Side.CANDIDATE, "invented", "Nodule.", criterion="false prediction"),
         MarkedFinding(Side.REFERENCE, "missed", "Fracture.", criterion="omission"),
@@ -73,7 +73,7 @@ def test_explanation_lists_matches_and_errors() -> None:
 
 @pytest.mark.parametrize("evidence", [None, (), "text", 3, {"a": 1}, [{"line": "1"}], ({"a": 1},)])
 def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
-    assert read_findings(evidence, {Side.REFERENCE: "Clear.", Side.CANDIDATE: "Clear."}) == []
+    assert marked_findings(evidence, {Side.REFERENCE: "Clear.", Side.CANDIDATE: "Clear."}) == []
 
 
 def test_statements_with_likely_errors_and_matches_are_marked() -> None:
@@ -84,7 +84,7 @@ def test_statements_with_likely_errors_and_matches_are_marked() -> None:
         StatementEvidence(Side.REFERENCE, "Effusion.", 11, 20, {"significant_omission": 0.9}, "Edema."),
         StatementEvidence(Side.REFERENCE, "Clear.", 21, 27, {}, "Edema."),
     )
-    found = read_findings(
+    found = marked_findings(
         statements, {Side.CANDIDATE: "Edema. No nodule.", Side.REFERENCE: "No nodule. Effusion. Clear."}
     )
     assert [(entry.side, entry.kind, entry.text, entry.start, entry.end) for entry in found] == [
@@ -100,7 +100,7 @@ def test_contradicted_statement_is_not_matched() -> None:
     reference, candidate = "No pneumothorax.", "Right pneumothorax."
     scores = load("er2score").score([reference], [candidate])
     assert scores.evidence
-    found = read_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    found = marked_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
     criterion = "significant false prediction"
     assert found == [
         MarkedFinding(Side.CANDIDATE, "contradicted", candidate, 0, 19, reference, criterion),
@@ -119,7 +119,7 @@ _ERRORS = st.dictionaries(
 def test_match_has_an_error_on_neither_side(rows: list[tuple[Side, str, dict[str, float], str]]) -> None:
     evidence = tuple(StatementEvidence(side, text, 0, 1, errors, other) for side, text, errors, other in rows)
     errors = {(entry.side, entry.text): max(entry.errors.values(), default=0.0) for entry in evidence}
-    for finding in read_findings(evidence, {}):
+    for finding in marked_findings(evidence, {}):
         if finding.kind in ("missed", "invented"):
             assert errors[finding.side, finding.text] >= 0.5
             assert finding.counterpart == ""

@@ -18,11 +18,11 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
+from radreward.models.finding_comparison import compare_findings
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision, check_precision
 from radreward.models.report_findings import read_findings
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
-from radreward.scorers.finding_comparison import compare_findings
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.statements import StatementEvidence, locate_errors

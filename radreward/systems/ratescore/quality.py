@@ -7,9 +7,9 @@ from itertools import chain
 
 from torch.nn import functional as F
 
+from radreward.models.finding_comparison import FindingComparison, compare_findings
 from radreward.models.finding_gate import FindingGate
 from radreward.models.report_findings import ReportFindings, read_findings
-from radreward.scorers.finding_comparison import FindingComparison, compare_findings
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
 from radreward.systems.ratescore.taggers import Tagger

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence, Set
+from itertools import accumulate
 
+from radreward.models.finding_comparison import OpenFinding, compare_findings
 from radreward.models.report_findings import ReportFindings
-from radreward.scorers.finding_comparison import OpenFinding, compare_findings
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_parser import sentence_facts
@@ -42,43 +45,59 @@ def judged_quality(
     1.0
     """
     comparison = compare_findings(*findings, context)
-    first, second = sentences
+    first, second = map(_SentenceIndex, sentences)
     return comparison.quality(
         (
-            _agreements(comparison.reference, judgement.reference_scores, first, second, findings[1].unread),
-            _agreements(comparison.candidate, judgement.candidate_scores, second, first, findings[0].unread),
+            _agreements(comparison.reference, judgement.reference_scores, first, second.with_words(findings[1].unread)),
+            _agreements(comparison.candidate, judgement.candidate_scores, second, first.with_words(findings[0].unread)),
         )
     )
+
+
+class _SentenceIndex:
+    """Sentences of a report by what they state."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self._text = " ".join(sentences)
+        self._starts = list(accumulate((len(sentence) + 1 for sentence in sentences), initial=0))[:-1]
+        self._by_fact = defaultdict[tuple[object, ...], list[int]](list)
+        for index, sentence in enumerate(sentences):
+            for fact in sentence_facts(sentence):
+                self._by_fact[fact].append(index)
+                self._by_fact[fact[:2]].append(index)
+
+    def with_words(self, texts: Iterable[str]) -> set[int]:
+        """Return the numbers of the sentences with any of these texts, which may end elsewhere than the sentences."""
+        found: set[int] = set()
+        for text in texts:
+            start = self._text.find(text)
+            if start >= 0:
+                found.update(range(self._number_at(start), self._number_at(start + len(text) - 1) + 1))
+        return found
+
+    def stating(self, finding: OpenFinding) -> Iterable[int]:
+        """Return the numbers of the sentences that state a finding."""
+        fact = finding.fact
+        if fact is None:
+            return self.with_words([finding.words])
+        # A finding whose details stand in several sentences is known by its name.
+        return self._by_fact.get(fact) or self._by_fact.get(fact[:2], [])
+
+    def _number_at(self, position: int) -> int:
+        return bisect_right(self._starts, position) - 1
 
 
 def _agreements(
     findings: Sequence[OpenFinding],
     scores: Sequence[SentenceScore | None],
-    sentences: Sequence[str],
-    others: Sequence[str],
-    unread: Sequence[str],
+    sentences: _SentenceIndex,
+    unread: Set[int],
 ) -> list[float]:
-    """Return the agreement of each open finding of a report with the sentences of the other one."""
-    counterparts = {index for index, other in enumerate(others) if any(_overlap(other, text) for text in unread)}
-    judged = [(text, score) for text, score in zip(sentences, scores, strict=True) if score is not None]
+    """Return the agreement of each open finding with the other report, of which some sentences are unread."""
     agreements = []
     for finding in findings:
-        own = _sentences_of(finding, judged)
-        if finding.fact:
-            own = [score for score in own if not counterparts.isdisjoint(score.matches)]
+        own = [score for score in (scores[number] for number in sentences.stating(finding)) if score is not None]
+        if finding.fact is not None:
+            own = [score for score in own if not unread.isdisjoint(score.matches)]
         agreements.append(max((max(0.0, score.score) for score in own), default=0.0))
     return agreements
-
-
-def _sentences_of(finding: OpenFinding, judged: Sequence[tuple[str, SentenceScore]]) -> list[SentenceScore]:
-    """Return the scores of the sentences that state a finding. One whose details stand apart is known by its name."""
-    fact = finding.fact
-    if fact is None:
-        return [score for text, score in judged if _overlap(text, finding.words)]
-    exact = [score for text, score in judged if fact in sentence_facts(text)]
-    return exact or [score for text, score in judged if any(fact[:2] == other[:2] for other in sentence_facts(text))]
-
-
-def _overlap(sentence: str, text: str) -> bool:
-    """Return True if one text contains the other: the judge's sentences end elsewhere than those of the rules."""
-    return text in sentence or sentence in text

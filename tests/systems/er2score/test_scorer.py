@@ -10,12 +10,12 @@ import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact, load_reward_model
+from radreward.models.finding_comparison import compare_findings
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import has_bfloat16_products
 from radreward.models.report_findings import read_findings
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
-from radreward.scorers.finding_comparison import compare_findings
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, REWARD_DECIMALS, RewardModelScorer
 from radreward.testing.hostile_reports import REPORTS
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.models.finding_comparison import compare_findings
 from radreward.models.report_findings import ReportFindings
-from radreward.scorers.finding_comparison import compare_findings
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.patient_context import PatientContext
