@@ -10,9 +10,9 @@ from radreward.sensitivity.error_edits import MISPLACED
 from radreward.sensitivity.probe_reports import ReportSentences, report_text, sample_device_sentence
 from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
+from radreward.text.abbreviations import ABBREVIATIONS
 from radreward.text.findings import FINDINGS, is_related
 from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
-from radreward.text.standard_wording import ABBREVIATIONS
 
 _SYNONYMS: Mapping[str, str] = {
     "unchanged": "stable",

@@ -21,6 +21,7 @@ _SIDES_COMPARED = re.compile(
     rf"\b(?P<first>(?:the )?{_SIDE}(?: side)?,? (?:(?:is|are|being|much|slightly|somewhat) )*)?"
     rf"(?:(?:more|less) )?(?:\w+ )?(?:>|than) ?(?:the |on the )?{_SIDE}\b"
 )
+_COMPARED_WITH_SIZE = re.compile(r"\b(?:larger|greater|bigger|smaller|less|more) than (?=\d+(?:\.\d+)?\s?[cm]m\b)")
 _DEVICE_CHANGE = re.compile(r"\b(?:inserted|insertion|placed|placement|removal|removed)\b|taken out")
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
@@ -43,17 +44,21 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     return None
 
 
-def without_compared_sides(masked: str) -> str:
-    """Return a lowercase text of equal length in which comparisons of sides are no change: both sides are named.
+def without_comparisons(masked: str) -> str:
+    """Return a lowercase text of equal length in which comparisons of sides, or with a size, are no change.
 
-    >>> without_compared_sides("#######, left larger than right.")
+    Both compared sides are named.
+
+    >>> without_comparisons("#######, left larger than right.")
     '#######, bilateral~~~~~~~~~~~~~.'
-    >>> without_compared_sides("the right ####### is larger than the left.")
+    >>> without_comparisons("the right ####### is larger than the left.")
     'the right ####### is ~~~~~~~~~~~~~~~~~~~~.'
+    >>> without_comparisons("a ###### larger than 3 cm.")
+    'a ###### ~~~~~~~~~~~~3 cm.'
     """
     if "than" not in masked and ">" not in masked:
         return masked
-    return _SIDES_COMPARED.sub(_both_sides, masked)
+    return _COMPARED_WITH_SIZE.sub(lambda match: "~" * len(match[0]), _SIDES_COMPARED.sub(_both_sides, masked))
 
 
 def _both_sides(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.sentence_parser import parse_sentence
+from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
 
 MAX_REPORT_CHARS = 20_000
@@ -84,7 +84,7 @@ def _parse_section(text: str, section: Section) -> list[Sentence]:
         parsed = parse_sentence(sentence)
         is_self_contained = parsed.is_complete and not _ANAPHORA.match(following)
         kind = Sentence if is_self_contained else PartiallyParsedSentence
-        sentences.append(kind(sentence, parsed.facts, section))
+        sentences.append(kind(sentence, sentence_facts(sentence), section))
         if len(sentences) > 1 and _BACK_REFERENCE.match(sentence):
             sentences[-2:] = _with_shared_details(*sentences[-2:])
     return sentences

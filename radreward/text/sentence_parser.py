@@ -13,8 +13,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
-from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_compared_sides
+from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, stated_finding
@@ -133,8 +134,16 @@ _PERCEPTION_TOKENS = frozenset(
 
 
 def sentence_facts(text: str) -> tuple[Fact, ...]:
-    """Return the facts of one sentence."""
-    return parse_sentence(text).facts
+    """Return the facts of one sentence, with `ABBREVIATIONS` written out if it may state more than its facts.
+
+    >>> sentence_facts("Small PTX on the L.")[0]
+    Fact(finding='pneumothorax', polarity='present', location='left', severity='mild', change=None, size=None)
+    """
+    parsed = parse_sentence(text)
+    if parsed.is_complete:
+        return parsed.facts
+    long = write_out(text)
+    return parsed.facts if long == text else parse_sentence(long).facts
 
 
 @lru_cache(CACHED_SENTENCES)
@@ -166,7 +175,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     masked = lower
     for _, start, end in mentions:
         masked = masked[:start] + "#" * (end - start) + masked[end:]
-    mentions, masked = _without_unstated(mentions, without_compared_sides(masked))
+    mentions, masked = _without_unstated(mentions, without_comparisons(masked))
     if not mentions:
         return ParsedSentence((), is_complete=True)
     scopes = _mention_scopes(mentions, masked)

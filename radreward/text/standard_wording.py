@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeAlias
 
+from radreward.text.abbreviations import ABBREVIATION, long_form
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
 from radreward.text.normalization import wording_key
@@ -18,32 +19,9 @@ from radreward.text.severity import first_severity
 
 ReadsStatement: TypeAlias = Callable[[str], bool]
 """True for a statement that may report a finding."""
-ABBREVIATIONS = {
-    "RLL": "right lower lobe",
-    "LLL": "left lower lobe",
-    "RUL": "right upper lobe",
-    "LUL": "left upper lobe",
-    "RML": "right middle lobe",
-    "ETT": "endotracheal tube",
-    "NGT": "nasogastric tube",
-    "OGT": "orogastric tube",
-    "SVC": "superior vena cava",
-    "CVC": "central venous catheter",
-    "PTX": "pneumothorax",
-    "b/l": "bilateral",
-    "w/o": "without",
-    "w/": "with",
-    "R": "right",
-    "L": "left",
-}
-"""Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
 _NUMBER = r"\d{1,3}(?:\.\d{1,2})?"
-_WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
-_PATTERN = re.compile(
-    rf"(?<![\w.])(?P<sizes>{_NUMBER}(?:\s?(?i:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>(?i:[cm]m))\b"
-    rf"|(?<!\w)(?P<word>(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z])(?! spine))"
-)
-_LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
+_SIZES = rf"(?<![\w.])(?P<sizes>{_NUMBER}(?:\s?(?i:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>(?i:[cm]m))\b"
+_PATTERN = re.compile(f"{_SIZES}|{ABBREVIATION.pattern}")
 _DENIALS = frozenset(f"Non-{name}" for name in FINDING_TYPES)
 _LINK = re.compile(r"[,;/]|\b(?:or|nor|and|no|without|with|of|to|for|in|on|as|by|than)\b", re.IGNORECASE)
 """Signs and words that connect two names in a list or a phrase."""
@@ -157,9 +135,8 @@ def _ordered_statements(text: str, reads: ReadsStatement) -> list[tuple[int, int
 
 
 def _replacement(match: re.Match[str]) -> str:
-    if word := match["word"]:
-        is_joined = word[-1] == "/" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
-        return _LONG_FORMS[word.lower()] + " " * is_joined
+    if not match["sizes"]:
+        return long_form(match)
     factor = 10 if match["unit"].lower() == "cm" else 1
     return re.sub(_NUMBER, lambda number: f"{round(factor * float(number[0]), 2):g}", match["sizes"]) + " mm"
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.standard_wording import ABBREVIATIONS, standard_wording
+from radreward.text.abbreviations import ABBREVIATIONS
+from radreward.text.standard_wording import standard_wording
 
 PIECES = st.sampled_from(
     [

@@ -1,0 +1,47 @@
+"""Abbreviations of reports, and texts in which they are written out."""
+
+from __future__ import annotations
+
+import re
+
+ABBREVIATIONS = {
+    "RLL": "right lower lobe",
+    "LLL": "left lower lobe",
+    "RUL": "right upper lobe",
+    "LUL": "left upper lobe",
+    "RML": "right middle lobe",
+    "ETT": "endotracheal tube",
+    "NGT": "nasogastric tube",
+    "OGT": "orogastric tube",
+    "SVC": "superior vena cava",
+    "CVC": "central venous catheter",
+    "PTX": "pneumothorax",
+    "b/l": "bilateral",
+    "w/o": "without",
+    "w/": "with",
+    "R": "right",
+    "L": "left",
+}
+"""Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
+_WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
+ABBREVIATION = re.compile(
+    rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z])(?! spine)|(?<=[Oo]n the )[LR](?=[.,;]|$))"
+)
+"""Abbreviations in a text; single letters before a word, or after "on the"."""
+_LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
+
+
+def long_form(match: re.Match[str]) -> str:
+    """Return the words of a match of `ABBREVIATION`."""
+    word = match[0]
+    is_joined = word[-1] == "/" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
+    return _LONG_FORMS[word.lower()] + " " * is_joined
+
+
+def write_out(text: str) -> str:
+    """Return a text with its abbreviations written out.
+
+    >>> write_out("ETT w/ tip 5 cm above the carina, PTX on the R.")
+    'endotracheal tube with tip 5 cm above the carina, pneumothorax on the right.'
+    """
+    return ABBREVIATION.sub(long_form, text)
