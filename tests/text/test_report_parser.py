@@ -144,10 +144,7 @@ def test_parse_report_reads_free_wording(text: str, facts: set[str | tuple[str |
         ("Effusions, left larger than right.", {"effusion": ("present", None)}),
         ("A nodule larger than 3 cm.", {"nodule": ("present", None)}),
         ("The nodule is larger than 3 months ago.", {"nodule": ("present", "worse")}),
-        (
-            "Unchanged effusion w/ collapse on the L.",
-            {"effusion": ("present", "stable"), "collapse": ("present", "stable")},
-        ),
+        ("Unchanged R effusion w/o PTX.", {"effusion": ("present", "stable"), "pneumothorax": ("absent", None)}),
         ("The effusion has partially resolved.", {"effusion": ("present", "better")}),
         ("No edema apart from a small effusion.", {"edema": ("absent", None), "effusion": ("present", None)}),
         ("Opacity, likely atelectasis.", {"opacity": ("present", None), "atelectasis": ("uncertain", None)}),
