@@ -37,25 +37,27 @@ class FindingComparison(NamedTuple):
     reference: tuple[OpenFinding, ...]
     candidate: tuple[OpenFinding, ...]
 
-    @property
-    def decided_share(self) -> float:
-        """Share of the weight that rules decide, in [0, 1]: matched facts, and facts that only read ones could match.
+    def decided(self) -> tuple[float, float]:
+        """Return the quality of what rules decide, and its share of the weight, both in [0, 1].
+
+        They decide about facts that match, and about facts that nothing in other words can match, which are wrong.
 
         >>> scar, odd = OpenFinding("scar", 0.25, Fact("scar")), OpenFinding("odd lines", 0.25, None)
-        >>> FindingComparison(0.5, 0.0, (scar,), ()).decided_share
-        1.0
-        >>> FindingComparison(0.5, 0.0, (scar,), (odd,)).decided_share
-        0.5
+        >>> FindingComparison(0.5, 0.0, (scar,), ()).decided()
+        (0.75, 1.0)
+        >>> FindingComparison(0.5, 0.0, (scar,), (odd,)).decided()
+        (1.0, 0.5)
         """
-        decided, undecided = self.right + self.wrong, 0.0
+        wrong, undecided = self.wrong, 0.0
         for findings, others in ((self.reference, self.candidate), (self.candidate, self.reference)):
             has_unread = any(other.fact is None for other in others)
             for finding in findings:
                 if finding.fact is None or has_unread:
                     undecided += finding.weight
                 else:
-                    decided += finding.weight
-        return decided / (decided + undecided) if undecided else 1.0
+                    wrong += finding.weight
+        decided = self.right + wrong
+        return finding_quality(self.right, wrong), decided / (decided + undecided) if undecided else 1.0
 
     def quality(self, agreements: tuple[Sequence[float], Sequence[float]]) -> float:
         """Return `finding_quality`, given how far each open finding agrees with the other report.
@@ -104,11 +106,25 @@ class FindingComparison(NamedTuple):
         return self.quality((best, best_of_candidate))
 
     def quality_by_head_word(self) -> float:
-        """Return the quality if an open finding agrees with one of the same head word, see `head_word`."""
-        heads = [head_word(finding.words) for finding in self.candidate]
-        return self.quality_by_similarity(
-            [[float(head_word(finding.words) == head) for head in heads] for finding in self.reference]
-        )
+        """Return the quality if an open finding agrees with one of the same head word, see `head_word`.
+
+        Two findings that the rules read are different, as in `quality_by_similarity`.
+        """
+        heads = [[head_word(finding.words) for finding in side] for side in (self.reference, self.candidate)]
+        unread = [
+            {head for finding, head in zip(side, own, strict=True) if finding.fact is None}
+            for side, own in zip((self.reference, self.candidate), heads, strict=True)
+        ]
+
+        def agreements(number: int) -> list[float]:
+            every = set(heads[1 - number])
+            findings = (self.reference, self.candidate)[number]
+            return [
+                float(head in (every if finding.fact is None else unread[1 - number]))
+                for finding, head in zip(findings, heads[number], strict=True)
+            ]
+
+        return self.quality((agreements(0), agreements(1)))
 
 
 def compare_findings(

@@ -96,7 +96,7 @@ def save_reward_model(artifact: RewardModelArtifact, folder: str | Path, as_floa
         if artifact.calibration:
             weights = artifact.finding_weights_calibration
             curves = {"findings": weights.to_dict()} if weights else {}
-            rules = {RULE_SHARE: artifact.rule_share} if artifact.rule_share else {}
+            rules = {RULE_SHARE: float(artifact.rule_share)} if artifact.rule_share else {}
             write_json(scratch / CALIBRATION, {**artifact.calibration.to_dict(), **curves, **rules})
         write_model_settings(scratch / CONFIG, config, _files(scratch), FORMAT)
 

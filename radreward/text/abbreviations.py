@@ -25,9 +25,10 @@ ABBREVIATIONS = {
 """Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
 _WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
 ABBREVIATION = re.compile(
-    rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z])(?! spine)|(?<=[Oo]n the )[LR](?=[.,;]|$))"
+    rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
+    r"|(?<=[Oo]n the )[LR](?=[.,;]|$)|(?<=to the )[LR](?=[.,;]|$)|(?<=\()[LR](?=\)))"
 )
-"""Abbreviations in a text; single letters before a word, or after "on the"."""
+"""Abbreviations in a text; single letters before a word or an ordinal, after "on the" or "to the", or in brackets."""
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
 
 

@@ -10,6 +10,7 @@ from radreward.text.finding_relations import SHOWN_BY_SIGN
 from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_or_shown, is_related
 from radreward.text.locations import are_neighbors, contains_location
 
+BILATERAL = "bilateral"
 _SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
 """Findings that a report can state in addition to a kind of them, such as a nodule and a mass."""
 
@@ -49,7 +50,7 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
             matches.append(FactMatch((expected.pop(i),), (stated.pop(j),)))
     matched = [[fact for match in matches for fact in match[side]] for side in (0, 1)]
     omitted = [fact for fact in expected.values() if not _is_repetition(fact, matched[0])]
-    added = [fact for fact in stated.values() if not _is_repetition(fact, matched[1])]
+    added = [fact for fact in stated.values() if not _is_repetition(fact, matched[1], allows_other_degree=False)]
     return [*matches, *(FactMatch((fact,), ()) for fact in omitted), *(FactMatch((), (fact,)) for fact in added)]
 
 
@@ -74,7 +75,35 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
                 break
         else:
             retained.append((index, stated[index]))
-    return [fact for _, fact in sorted(retained)] if len(retained) < len(stated) else stated
+    return _without_restated_sides([fact for _, fact in sorted(retained)])
+
+
+def _without_restated_sides(facts: list[Fact]) -> list[Fact]:
+    """Return facts without a bilateral one whose sides are stated apart, else without the single side that is.
+
+    >>> left, right, both = (Fact("effusion", location=side) for side in ("left", "right", "bilateral"))
+    >>> _without_restated_sides([both, left, right]) == [left, right], _without_restated_sides([both, left]) == [both]
+    (True, True)
+    """
+    restated: set[Fact] = set()
+    for whole in facts:
+        if whole.positive and (whole.location or "").startswith(BILATERAL):
+            parts = _stated_sides(whole, facts)
+            if all(parts):
+                restated.add(whole)
+            elif whole.finding not in _SEPARATE_KINDS:
+                restated.update(part for part in parts if part)
+    return [fact for fact in facts if fact not in restated]
+
+
+def _stated_sides(whole: Fact, facts: list[Fact]) -> list[Fact | None]:
+    """Return the facts that state the left and the right side of a bilateral finding, None for a side without one."""
+    zone = (whole.location or "").removeprefix(BILATERAL)
+    options = [part for part in facts if part.positive and part.finding == whole.finding and part.location]
+    return [
+        next((part for part in options if contains_location(side + zone, part.location or "")), None)
+        for side in ("left", "right")
+    ]
 
 
 def _generality(fact: Fact) -> tuple[bool, int, int, tuple[str, ...]]:
@@ -113,15 +142,10 @@ def _fill_details(specific: Fact, fact: Fact) -> Fact:
 def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple[Fact, ...]]]:
     """Remove bilateral facts from the first list and their two sides from the second, and return them."""
     taken = []
-    for whole in [fact for fact in wholes if fact.positive and (fact.location or "").startswith("bilateral")]:
-        zone = (whole.location or "").removeprefix("bilateral")
-        options = [part for part in parts if part.positive and part.finding == whole.finding and part.location]
-        if any(part.location == whole.location for part in options):
+    for whole in [fact for fact in wholes if fact.positive and (fact.location or "").startswith(BILATERAL)]:
+        if any(part.finding == whole.finding and part.location == whole.location for part in parts if part.positive):
             continue
-        sides = [
-            next((part for part in options if contains_location(side + zone, part.location or "")), None)
-            for side in ("left", "right")
-        ]
+        sides = _stated_sides(whole, parts)
         both = tuple(part for part in sides if part)
         if len(both) == len(sides):
             taken.append((whole, both))
@@ -131,14 +155,23 @@ def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple
     return taken
 
 
-def _is_repetition(fact: Fact, matched: list[Fact]) -> bool:
-    """Return True if a fact repeats a matched one of its report, more or less specifically, with no other location."""
+def _is_repetition(fact: Fact, matched: list[Fact], allows_other_degree: bool = True) -> bool:
+    """Return True if a fact repeats a matched one of its report, more or less specifically, with no other location.
+
+    A candidate that lists several degrees or sizes, one of which is right, is wrong about the others.
+    """
     return any(
         other.positive == fact.positive
         and is_related(other.finding, fact.finding)
+        and (other.finding == fact.finding or _SEPARATE_KINDS.isdisjoint((other.finding, fact.finding)))
+        and (allows_other_degree or (_agree(fact.severity, other.severity) and _agree(fact.size, other.size)))
         and (not fact.location or not other.location or contains_location(fact.location, other.location))
         for other in matched
     )
+
+
+def _agree(first: object, second: object) -> bool:
+    return first is None or second is None or first == second
 
 
 def _similarity(first: Fact, second: Fact) -> float:

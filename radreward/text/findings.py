@@ -108,6 +108,7 @@ def ancestors(key: str) -> tuple[str, ...]:
     return (key,) if parent is None else (key, *ancestors(parent))
 
 
+@cache
 def is_kind_or_shown(general: str, specific: str) -> bool:
     """Return True if the second finding is the first one or a kind of it, or the first one is a sign of the second.
 
@@ -118,6 +119,7 @@ def is_kind_or_shown(general: str, specific: str) -> bool:
     return general in kinds or not SHOWN_BY_SIGN.get(general, frozenset()).isdisjoint(kinds)
 
 
+@cache
 def is_related(first: str, second: str) -> bool:
     """Return True if two findings are the same, or one is a kind or a sign of the other.
 
@@ -127,6 +129,7 @@ def is_related(first: str, second: str) -> bool:
     return is_kind_or_shown(first, second) or is_kind_or_shown(second, first)
 
 
+@cache
 def can_mean_same(first: str, second: str) -> bool:
     """Return True if two names can be about one finding: they are related, or one is a vague name for the other.
 

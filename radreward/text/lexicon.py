@@ -167,14 +167,13 @@ def match_lexicon(text: str) -> Iterator[_LexiconMatch]:
 
 
 def head_word(phrase: str) -> str:
-    """Return the last lexicon entry of a phrase in lowercase, or its last word if it has none; "" for a blank phrase.
+    """Return the head of the last abnormality in a phrase in lowercase, or all its words if the lexicon has none.
 
-    >>> head_word("Left pleural effusion"), head_word("odd contour")
-    ('pleural effusion', 'contour')
+    >>> head_word("Left pleural effusion in the lung"), head_word("Odd lines in the lung.")
+    ('pleural effusion', 'odd lines in the lung')
     """
-    matches = list(match_lexicon(phrase))
-    last = phrase[slice(*matches[-1][1:])] if matches else "".join(phrase.split()[-1:])
-    return lowercase_same_length(last)
+    heads = [entry.head for entry in find_phrases(phrase) if entry.kind in ("finding", "generic", "abnormal")]
+    return heads[-1] if heads else " ".join(lowercase_same_length(phrase).split()).rstrip(".!?")
 
 
 def find_phrases(text: str) -> list[LexicalPhrase]:

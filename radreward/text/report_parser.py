@@ -54,13 +54,17 @@ def refers_back(sentence: Sentence) -> bool:
 def parse_report(text: str) -> AnnotatedReport:
     """Return the sentences of a report with their facts; white space becomes single spaces.
 
-    Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed.
+    Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. In a
+    report without a heading for findings or impression and without text before its headings, only the first sentence
+    after each heading belongs to it, and the others are findings.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
 
     >>> parse_report("Small left effusion, worse. No PTX.").facts[0]
     Fact(finding='effusion', polarity='present', location='left', severity='mild', change='worse', size=None)
+    >>> [fact.finding for fact in parse_report("HISTORY: Pneumonia. COMPARISON: None. Left effusion.").facts]
+    ['effusion']
     """
     if len(text) > MAX_REPORT_CHARS:
         raise ValueError(f"Expected a report of at most {MAX_REPORT_CHARS} characters but got {len(text)}.")
@@ -68,17 +72,22 @@ def parse_report(text: str) -> AnnotatedReport:
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings), len(text)]
     sentences = _parse_section(text[: ends[0]], "findings")
+    titles = {_SECTION_OF_TITLE[heading[1].lower()] for heading in headings}
+    has_findings = bool(sentences) or not titles.isdisjoint(BODY_SECTIONS)
     for heading, end in zip(headings, ends[1:], strict=True):
         section = _SECTION_OF_TITLE[heading[1].lower()]
         sentences.append(PartiallyParsedSentence(heading[0], (), section))
-        sentences += _parse_section(text[heading.end() : end], section)
+        sentences += _parse_section(text[heading.end() : end], section, has_findings)
     return AnnotatedReport(tuple(sentences))
 
 
-def _parse_section(text: str, section: Section) -> list[Sentence]:
+def _parse_section(text: str, section: Section, has_findings: bool = True) -> list[Sentence]:
+    """Return the sentences of a section. Without findings elsewhere, they are what follows its first sentence."""
     texts = split_at_stops(text)
     if section not in BODY_SECTIONS:
-        return [PartiallyParsedSentence(sentence, (), section) for sentence in texts]
+        rest = len(texts) if has_findings else 1
+        own: list[Sentence] = [PartiallyParsedSentence(sentence, (), section) for sentence in texts[:rest]]
+        return own + (_parse_section(" ".join(texts[rest:]), "findings") if texts[rest:] else [])
     sentences: list[Sentence] = []
     for sentence, following in zip(texts, [*texts[1:], ""], strict=False):
         parsed = parse_sentence(sentence)

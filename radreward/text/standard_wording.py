@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeAlias
 
-from radreward.text.abbreviations import ABBREVIATION, long_form
+from radreward.text.abbreviations import ABBREVIATION, long_form, write_out
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
 from radreward.text.normalization import wording_key
@@ -159,6 +159,7 @@ def may_report_finding(statement: str) -> bool:
     """
     if len(statement) > MAX_SENTENCE_CHARS:
         return True
+    statement = write_out(statement)
     parsed = parse_sentence(statement)
     if any(fact.positive or fact.change == "resolved" for fact in parsed.facts):
         return True

@@ -76,8 +76,26 @@ def test_a_detail_that_changes_no_care_costs_a_tenth() -> None:
 
 
 def test_both_sides_are_one_finding() -> None:
-    sides = ReportFindings((Fact("effusion", location="left"), Fact("effusion", location="right")), ())
-    assert quality(ReportFindings((Fact("effusion", location="bilateral"),), ()), sides) == 1
+    left, right, both = (Fact("effusion", location=side) for side in ("left", "right", "bilateral"))
+    for first in ((both,), (left, right), (both, left, right), (both, left)):
+        for second in ((both,), (left, right), (both, left, right)):
+            assert quality(ReportFindings(first, ()), ReportFindings(second, ())) == 1
+    assert quality(ReportFindings((both,), ()), ReportFindings((left,), ())) < 1
+
+
+def test_other_kinds_and_degrees_beside_the_right_one_are_wrong() -> None:
+    nodule, small = Fact("nodule", location="right lower"), Fact("pneumothorax", location="left", severity="mild")
+    for right, false in ((nodule, nodule._replace(finding="mass")), (small, small._replace(severity="severe"))):
+        report = ReportFindings((right,), ())
+        assert quality(report, ReportFindings((right, false), ())) < 1
+        assert quality(report, ReportFindings((right, right._replace(location=None)), ())) == 1
+
+
+def test_many_findings_take_linear_time_for_words_and_little_for_facts() -> None:
+    words = ReportFindings((), tuple(f"odd lines number {number}" for number in range(2000)))
+    assert quality(words, words) == 1
+    facts = tuple(Fact(key, location=side) for key in FINDINGS for side in (None, "left", "right"))
+    assert 0 < quality(ReportFindings(facts, ()), ReportFindings(facts, ())) <= 1
 
 
 def test_patient_decides_what_a_finding_weighs() -> None:

@@ -136,12 +136,13 @@ def test_entity_quality_is_of_present_findings() -> None:
     assert quality.tolist() == pytest.approx([0.5 / 1.25, 0.25, 0.5])
 
 
-def test_entity_quality_compares_unread_words_by_the_last_one() -> None:
-    reference = "Left effusion. Finely branching lines in the right lung."
-    candidates = ["Left effusion. Peculiar lines in the right lung.", "Left effusion. Two views.", "Left effusion."]
-    quality = EntityF1().score([reference] * 3, candidates).quality
+def test_entity_quality_compares_unread_findings_by_their_words() -> None:
+    unread = "finely branching lines in the right lung."
+    others = [unread.capitalize(), "Peculiar lines in the right lung.", "Two views.", ""]
+    candidates = [f"Left effusion. {other}" for other in others]
+    quality = EntityF1().score([f"Left effusion. {unread}"] * 4, candidates).quality
     assert quality is not None
-    assert quality.tolist() == pytest.approx([1.0, 0.75, 0.75])
+    assert quality.tolist() == pytest.approx([1.0, 0.6, 0.75, 0.75])
 
 
 def test_entity_quality_ignores_words_of_a_change() -> None:

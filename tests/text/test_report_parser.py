@@ -8,6 +8,7 @@ from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import ReportStyle, sample_style
+from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import (
     MAX_REPORT_CHARS,
@@ -230,3 +231,17 @@ def test_second_sentence_about_a_finding_adds_its_details() -> None:
     assert len(report.facts) == 1
     other = parse_report("There is a left upper lobe nodule. This effusion is new.")
     assert len(other.facts) == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "INDICATION: Cough. Left pleural effusion.",
+        "COMPARISON: None. There is a left pleural effusion.",
+        "HISTORY: Pneumonia. LUNGS: Left pleural effusion.",
+        "HISTORY: Pneumonia. FINDINGS: Left pleural effusion.",
+        "Left pleural effusion. TECHNIQUE: Two views. Pneumonia cannot be excluded on these.",
+    ],
+)
+def test_findings_without_a_heading_of_their_own_follow_the_first_sentence(report: str) -> None:
+    assert parse_report(report).facts == (Fact("effusion", location="left"),)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.abbreviations import ABBREVIATIONS
-from radreward.text.standard_wording import standard_wording
+from radreward.text.abbreviations import ABBREVIATIONS, write_out
+from radreward.text.standard_wording import may_report_finding, standard_wording
 
 PIECES = st.sampled_from(
     [
@@ -86,3 +86,20 @@ def test_one_statement_without_sizes_and_abbreviations_stays(text: str) -> None:
 @given(st.floats(0.1, 99.9).map(lambda size: round(size, 1)))
 def test_a_size_reads_the_same_in_both_units(size: float) -> None:
     assert standard_wording(f"{size:g} cm").text == standard_wording(f"{round(10 * size, 2):g} mm").text
+
+
+def test_abbreviated_denials_report_no_finding() -> None:
+    assert not any(map(may_report_finding, ("Lungs clear w/o PTX or effusion.", "Normal lungs w/o PTX.")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Effusion (R).", "Effusion (right)."),
+        ("Fracture of the L 5th rib.", "Fracture of the left 5th rib."),
+        ("Shift to the L.", "Shift to the left."),
+        ("L-spine, L-S junction", "L-spine, L-S junction"),
+    ],
+)
+def test_single_letters_are_sides_before_words_and_ordinals(text: str, expected: str) -> None:
+    assert write_out(text) == expected

@@ -185,18 +185,18 @@ class RewardModelScorer(Scorer):
         candidates: Sequence[str],
         contexts: Sequence[PatientContext],
     ) -> Tensor | None:
-        """Return q + r·s·(q' - q): q of the model, q' of the rules, their share r and the share s that they decide."""
+        """Return q + r·s·(q' - q): q of the model, q' and s of `FindingComparison.decided`, r the share of rules."""
         quality, rule_share = self.artifact.quality(finding_weights), self.artifact.rule_share
         if quality is None or not rule_share:
             return quality
         findings = read_findings(dict.fromkeys((*references, *candidates)), embedded_gate())
-        comparisons = [
-            compare_findings(findings[reference], findings[candidate], context)
+        decided = [
+            compare_findings(findings[reference], findings[candidate], context).decided()
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
-        by_rules = quality.new_tensor([entry.quality_by_head_word() for entry in comparisons])
-        shares = quality.new_tensor([entry.decided_share for entry in comparisons])
-        return quality + rule_share * shares * (by_rules - quality)
+        by_rules, shares = torch.tensor(decided).view(-1, 2).unbind(1)
+        mean: Tensor = quality + rule_share * shares * (by_rules - quality)
+        return mean
 
     def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:
         """Return the outputs of the model for pairs of normalized reports, before calibration."""

@@ -127,19 +127,18 @@ def test_quality_is_a_mean_with_that_of_the_rules_where_they_read_the_findings()
     candidates = [
         "Right effusion.",
         "Large left effusion. Finely branching lines in the right lung.",
-        "Peculiar lines.",
+        "Scoliosis. No effusion.",
     ]
     findings = read_findings([reference, *candidates], embedded_gate())
-    comparisons = [compare_findings(findings[reference], findings[candidate]) for candidate in candidates]
+    decided = [compare_findings(findings[reference], findings[candidate]).decided() for candidate in candidates]
     # The scoliosis could be meant by the words that the rules do not read.
-    assert [entry.decided_share for entry in comparisons] == [1.0, 0.5, 1.0]
+    assert [share for _, share in decided] == [1.0, 0.5, 1.0]
     references = [reference] * len(candidates)
     own, mean = (scorer.score(references, candidates).quality for scorer in (model, shipped))
     assert own is not None
     assert mean is not None
-    for value, actual, entry in zip(own.tolist(), mean.tolist(), comparisons, strict=True):
-        share = 0.5 * entry.decided_share
-        assert actual == pytest.approx((1 - share) * value + share * entry.quality_by_head_word(), abs=1e-5)
+    for value, actual, (by_rules, share) in zip(own.tolist(), mean.tolist(), decided, strict=True):
+        assert actual == pytest.approx((1 - 0.5 * share) * value + 0.5 * share * by_rules, abs=1e-5)
 
 
 def test_identical_reports_and_normal_ones_have_quality_one() -> None:
