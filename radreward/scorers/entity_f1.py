@@ -33,7 +33,8 @@ class EntityF1(StatelessScorer):
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
     from the candidate and tuples only in the candidate. The quality is that of the
-    findings: rules compare those that they read, see `compare_findings`, and the others agree if their last words do.
+    findings: rules compare those that they read, see `compare_findings`, and the others agree if their head words do, see
+    `head_word`.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.

@@ -37,8 +37,8 @@ class RadGraphF1(StatelessScorer):
     An entity is its words and label, a relation its two entities and its type. F1 = 2 |A ∩ B| / (|A| + |B|), and 0 if
     both sets are empty. As published, identical reports without relations therefore score 0.5. The sub-scores are the
     two F1. The evidence lists entities that only one report has. The quality is that of
-    the findings that present and uncertain observations name: rules compare those that they read, see
-    `compare_findings`, and the others agree if their last words do.
+    the names of present and uncertain observations, without their places and degrees: rules compare those that they
+    read, see `compare_findings`, and the others agree if their head words do, see `head_word`.
 
     Args:
         model: One of `MODELS`.

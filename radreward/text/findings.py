@@ -177,7 +177,11 @@ def stated_finding(key: str, location: str | None, is_healed: bool = False) -> s
     if key == "ribfx" and is_healed:
         return "oldribfx"
     malpositioned = MALPOSITIONED.get(key)
-    return malpositioned if malpositioned and location in FINDINGS[malpositioned].locations else key
+    if malpositioned and (
+        location in FINDINGS[malpositioned].locations or (key, location) == ("ngt", "right mainstem")
+    ):
+        return malpositioned
+    return key
 
 
 def remove_related(keys: list[str]) -> list[str]:
