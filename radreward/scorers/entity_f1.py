@@ -33,7 +33,7 @@ class EntityF1(StatelessScorer):
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
     from the candidate and tuples only in the candidate. The quality is that of the
-    findings: rules compare those that they read, see `compare_findings`, and the others agree if their head words do, see
+    findings: rules compare those that they read, see `compare_findings`; the others agree if their head words do, see
     `head_word`.
 
     Args:
