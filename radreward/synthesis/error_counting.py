@@ -106,7 +106,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     false: list[Fact] = []
     wrong_details: list[tuple[Fact, float]] = []
     credit = 0.0
-    for match in match_facts(reference, candidate):
+    for match in match_facts(reference, candidate, is_generated=True):
         expected, stated = (facts[0] if facts else None for facts in match)
         if expected is None or stated is None or expected.positive != stated.positive:
             error = _finding_error(expected, stated)

@@ -22,13 +22,17 @@ class FactMatch(NamedTuple):
     candidate: tuple[Fact, ...]
 
 
-def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[FactMatch]:
+def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generated: bool = False) -> list[FactMatch]:
     """Match the facts of two reports about positive and resolved findings.
 
     Several facts of one report about the same finding, more or less specific, are merged. Then a bilateral finding is
     matched with its two sides, and the other facts one to one: the same finding before a more general or more specific
     one, and this before a vague name (`can_mean_same`), the most similar first. Facts with different names match only
     at places that touch. An unmatched fact is left out if it repeats a matched one of its report.
+
+    Reports by others also state a bilateral finding again for each side, which counts once, and candidates may list
+    several degrees or sizes, of which all but one are wrong. Generated reports do neither: `is_generated` keeps their
+    counts of errors as they were when the shipped models were trained.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
@@ -38,6 +42,8 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
     (2, 1)
     """
     left, right = _distinct_findings(reference), _distinct_findings(candidate)
+    if not is_generated:
+        left, right = _without_restated_sides(left), _without_restated_sides(right)
     matches = [FactMatch((whole,), parts) for whole, parts in _take_sides(left, right)]
     matches += [FactMatch(parts, (whole,)) for whole, parts in _take_sides(right, left)]
     similarities = sorted(
@@ -50,7 +56,7 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> list[Fa
             matches.append(FactMatch((expected.pop(i),), (stated.pop(j),)))
     matched = [[fact for match in matches for fact in match[side]] for side in (0, 1)]
     omitted = [fact for fact in expected.values() if not _is_repetition(fact, matched[0])]
-    added = [fact for fact in stated.values() if not _is_repetition(fact, matched[1], allows_other_degree=False)]
+    added = [fact for fact in stated.values() if not _is_repetition(fact, matched[1], allows_other_degree=is_generated)]
     return [*matches, *(FactMatch((fact,), ()) for fact in omitted), *(FactMatch((), (fact,)) for fact in added)]
 
 
@@ -75,7 +81,7 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
                 break
         else:
             retained.append((index, stated[index]))
-    return _without_restated_sides([fact for _, fact in sorted(retained)])
+    return [fact for _, fact in sorted(retained)] if len(retained) < len(stated) else stated
 
 
 def _without_restated_sides(facts: list[Fact]) -> list[Fact]:
@@ -163,7 +169,6 @@ def _is_repetition(fact: Fact, matched: list[Fact], allows_other_degree: bool = 
     return any(
         other.positive == fact.positive
         and is_related(other.finding, fact.finding)
-        and (other.finding == fact.finding or _SEPARATE_KINDS.isdisjoint((other.finding, fact.finding)))
         and (allows_other_degree or (_agree(fact.severity, other.severity) and _agree(fact.size, other.size)))
         and (not fact.location or not other.location or contains_location(fact.location, other.location))
         for other in matched

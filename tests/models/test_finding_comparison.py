@@ -83,9 +83,9 @@ def test_both_sides_are_one_finding() -> None:
     assert quality(ReportFindings((both,), ()), ReportFindings((left,), ())) < 1
 
 
-def test_other_kinds_and_degrees_beside_the_right_one_are_wrong() -> None:
-    nodule, small = Fact("nodule", location="right lower"), Fact("pneumothorax", location="left", severity="mild")
-    for right, false in ((nodule, nodule._replace(finding="mass")), (small, small._replace(severity="severe"))):
+def test_other_degrees_and_sizes_beside_the_right_one_are_wrong() -> None:
+    nodule, small = Fact("nodule", size=5.0), Fact("pneumothorax", location="left", severity="mild")
+    for right, false in ((nodule, nodule._replace(size=25.0)), (small, small._replace(severity="severe"))):
         report = ReportFindings((right,), ())
         assert quality(report, ReportFindings((right, false), ())) < 1
         assert quality(report, ReportFindings((right, right._replace(location=None)), ())) == 1
