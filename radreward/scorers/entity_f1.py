@@ -32,9 +32,9 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. The quality is that of the
-    findings: rules compare those that they read, see `compare_findings`; the others agree if their head words do, see
-    `head_word`.
+    from the candidate and tuples only in the candidate. For the
+    quality, rules compare the findings that they read, see `compare_findings`. The others agree if their head words do,
+    see `head_word`.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.

@@ -91,7 +91,7 @@ def test_other_degrees_and_sizes_beside_the_right_one_are_wrong() -> None:
         assert quality(report, ReportFindings((right, right._replace(location=None)), ())) == 1
 
 
-def test_many_findings_take_linear_time_for_words_and_little_for_facts() -> None:
+def test_thousands_of_findings_are_compared() -> None:
     words = ReportFindings((), tuple(f"odd lines number {number}" for number in range(2000)))
     assert quality(words, words) == 1
     facts = tuple(Fact(key, location=side) for key in FINDINGS for side in (None, "left", "right"))

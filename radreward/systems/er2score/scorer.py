@@ -56,8 +56,8 @@ class RewardModelScorer(Scorer):
 
     The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
     (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
-    saved without a calibration. If the calibration has a share of rules, they have this share in the quality of
-    findings that they read in both reports, see `compare_findings`. With an `EvidenceRewardModel`, the quality depends
+    saved without a calibration. If the calibration has a share of rules, they have this share in the quality as far as
+    they decide about the findings, see `FindingComparison.decided`. With an `EvidenceRewardModel`, the quality depends
     on the age and the indication of the patient, see `findings_for_patient`. If this model has a calibration, the
     evidence of a pair is a tuple of `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are
     scored once. Adapters are merged.

@@ -68,12 +68,12 @@ class _SentenceIndex:
 
     def with_words(self, texts: Iterable[str]) -> set[int]:
         """Return the numbers of the sentences with any of these texts, which may end elsewhere than the sentences."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for text in texts:
             start = self._text.find(text)
             if start >= 0:
-                found.update(range(self._number_at(start), self._number_at(start + len(text) - 1) + 1))
-        return found
+                numbers.update(range(self._number_at(start), self._number_at(start + len(text) - 1) + 1))
+        return numbers
 
     def stating(self, finding: OpenFinding) -> Iterable[int]:
         """Return the numbers of the sentences that state a finding."""

@@ -125,9 +125,9 @@ class SentenceScorer(Scorer):
         for start in range(0, len(references), PAIRS_PER_BATCH):
             batch = slice(start, start + PAIRS_PER_BATCH)
             sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
-            found = read_findings((*references[batch], *candidates[batch]), self.gate)
+            findings_of = read_findings((*references[batch], *candidates[batch]), self.gate)
             findings = [
-                (found[first], found[second])
+                (findings_of[first], findings_of[second])
                 for first, second in zip(references[batch], candidates[batch], strict=True)
             ]
             rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts[batch], strict=True)
