@@ -36,6 +36,7 @@ _MAX_ELEMENT = 2**28
 """Largest number of bytes of a row in a JSON array."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -214,7 +215,7 @@ def is_valid_utf8(value: str) -> bool:
     >>> is_valid_utf8("é"), is_valid_utf8("\ud800")
     (True, False)
     """
-    return not any("\ud800" <= char <= "\udfff" for char in value)
+    return _SURROGATE.search(value) is None
 
 
 def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:

@@ -153,6 +153,8 @@ def cue_pattern(section: str) -> re.Pattern[str]:
 
 def lowercase_same_length(text: str) -> str:
     """Return a text in lowercase with the same length, so that offsets stay valid."""
+    if text.isascii():
+        return text.lower()
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 

@@ -105,7 +105,7 @@ class SentenceScorer(Scorer):
 
     @property
     def chunk_size(self) -> int:
-        """See `Scorer.chunk_size`. A chunk has a batch of the judge, which takes a few seconds on a CPU."""
+        """See `Scorer.chunk_size`. A chunk has a batch of the judge, about ten seconds of a core."""
         return max(super().chunk_size, JUDGE_BATCH)
 
     @property

@@ -22,7 +22,7 @@ from radreward.systems.sentence_eval.judges.base import SentenceJudge, check_pai
 from radreward.systems.sentence_eval.prompt import sentence_ids
 
 EMBEDDED_JUDGE: Literal["embedded"] = "embedded"
-PAIRS_PER_BATCH = 128
+PAIRS_PER_BATCH = 256
 """Maximum number of report pairs whose sentences are encoded together: a sentence that several reports have, once."""
 _SENTENCE_PAIRS_PER_BATCH = 100_000
 """Maximum number of sentence pairs that are compared at once. Ordinary batches have a few thousand."""
