@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from radreward.criteria import RadCliQCriteria
+from radreward.criteria.error_counting import count_errors, to_radcliq_counts
 from radreward.models import Backbone, Calibration, PooledRewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
-from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.systems.er2score.statements import StatementEvidence
 from radreward.text.report_parser import parse_report
 from radreward.types import LocatedError, Side

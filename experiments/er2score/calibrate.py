@@ -82,7 +82,7 @@ def main(
         groups: Number of generated groups of complete reports.
         graded: Number of generated groups of graded candidates.
         seed: Seed of all sampling; use one that no training data were made with.
-        rule_share: Share of rules in the quality, from 0 to 1, see `RewardModelArtifact`; that of the model by default.
+        rule_share: Share of rules in quality and errors, from 0 to 1; by default that of the model.
     """
     try:
         if rule_share is not None and not 0 <= rule_share <= 1:

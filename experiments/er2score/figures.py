@@ -22,6 +22,13 @@ from torch import Tensor
 from experiments.openi.studies import TEST_FRACTION, groups_from_codes, read_openi, split_studies
 from radreward.cli.signature import add_signature
 from radreward.criteria import Criteria
+from radreward.criteria.error_counting import (
+    FALSE_PREDICTION,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+    count_errors,
+    to_radcliq_counts,
+)
 from radreward.criteria.quality import finding_quality
 from radreward.errors import InputError
 from radreward.io.text_tables import format_number, markdown_table, text_frame
@@ -33,13 +40,6 @@ from radreward.sensitivity.probe_reports import sample_probe_report
 from radreward.sensitivity.probes import FALLING_PROBES, INVARIANCE_PROBES, perturb_report
 from radreward.synthesis import synthesize
 from radreward.synthesis.candidates import judge_draft, random_report_source, rewrite_candidate
-from radreward.synthesis.error_counting import (
-    FALSE_PREDICTION,
-    WRONG_LOCATION,
-    WRONG_SEVERITY,
-    count_errors,
-    to_radcliq_counts,
-)
 from radreward.synthesis.perturbations.error_operators import add_false_finding, change_severity
 from radreward.synthesis.perturbations.fact_edits import mirrored_location
 from radreward.synthesis.perturbations.report_edits import paraphrase, replace_fact

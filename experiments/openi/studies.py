@@ -17,13 +17,13 @@ import numpy as np
 
 from experiments.openi.codes import MeSHCode
 from radreward.criteria import Criteria
+from radreward.criteria.error_counting import compare_facts
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.data.records import write_groups
 from radreward.data.split import is_held_out
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
 from radreward.io.validated_rows import RowError, text_field
-from radreward.synthesis.error_counting import compare_facts
 from radreward.text.facts import Fact
 from radreward.types import Candidate, FindingWeights, ReportGroup
 

@@ -54,7 +54,7 @@ class RewardModelArtifact:
     finding_weights_calibration: Calibration | None = None
     """Curves of `calibrate_finding_weights`; None if the model does not predict them or had no targets to fit."""
     rule_share: float = 0.0
-    """Share of rules in the quality as far as they decide about the findings, in [0, 1]; the rest is the model's."""
+    """Share of rules in quality and errors, in [0, 1], as far as they decide about the findings."""
 
     def weights_to_save(self) -> Mapping[str, Tensor]:
         """Return the trained weights by name."""

@@ -8,8 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from radreward.criteria import CrimsonCriteria, Criteria, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.errors import InputError
-from radreward.synthesis.error_counting import (
+from radreward.criteria.error_counting import (
     FALSE_PREDICTION,
     OMISSION,
     FactComparison,
@@ -18,6 +17,7 @@ from radreward.synthesis.error_counting import (
     tally_errors,
     to_radcliq_counts,
 )
+from radreward.errors import InputError
 from radreward.synthesis.error_localization import locate_errors_of_facts
 from radreward.synthesis.fact_sampling import sample_facts, sample_many_facts, with_doubts
 from radreward.synthesis.grammar import render_report

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.synthesis.error_counting import OMISSION, OMITTED_COMPARISON, FactComparison
+from radreward.criteria.error_counting import FactComparison
 from radreward.text.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
 from radreward.text.significance import patient_weight
@@ -25,7 +25,7 @@ def locate_errors_of_facts(
     Missed findings are located in the reference, all other errors in the candidate: in every sentence that states the
     fact, more or less specifically. Errors that share a sentence are one located error.
 
-    >>> from radreward.synthesis.error_counting import compare_facts
+    >>> from radreward.criteria.error_counting import compare_facts
     >>> from radreward.text.report_parser import parse_report
     >>> reports = [parse_report(text) for text in ("Left effusion. Mild edema.", "Mild edema. Small pneumothorax.")]
     >>> comparison = compare_facts(*(report.facts for report in reports))
@@ -66,11 +66,7 @@ class _Located(NamedTuple):
 def _amounts_of_facts(comparison: FactComparison) -> Iterator[tuple[Side, Fact, tuple[str, ...], float]]:
     """Yield the side and the fact of each error with its tags, and of each wrong finding with its weight."""
     for error in comparison.errors:
-        side = Side.REFERENCE if error.tag in (OMISSION, OMITTED_COMPARISON) else Side.CANDIDATE
-        fact = error.reference if side is Side.REFERENCE else error.candidate
-        if fact is None:
-            raise ValueError(f"Expected a fact of the {side} in an error of the kind {error.tag} but got none.")
-        yield side, fact, (error.tag, f"{'' if error.significant else 'in'}significant_{error.tag}"), 0.0
+        yield error.side, error.fact, (error.tag, error.tag_with_significance), 0.0
     for fact in comparison.missed:
         yield Side.REFERENCE, fact, (), patient_weight(fact)
     for fact in comparison.false:

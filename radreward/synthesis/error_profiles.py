@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 from radreward.criteria import Criteria
+from radreward.criteria.error_counting import ERROR_TAGS
 from radreward.errors import InputError
 from radreward.synthesis.candidate_writer import CandidateWriter, GroupRequest, Reference, WrittenCandidate
 from radreward.synthesis.candidates import CandidateDraft, DraftJudgement, judge_draft
-from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase
 from radreward.text.facts import AnnotatedReport

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from radreward.criteria import Criteria
+from radreward.criteria.error_counting import ERROR_TAGS, FactError, compare_facts
 from radreward.data.collators.sft import AnalysisWriter
 from radreward.prompts.generative_template import ErrorAnalysis
-from radreward.synthesis.error_counting import ERROR_TAGS, FactError, compare_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report

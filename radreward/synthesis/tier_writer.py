@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
+from radreward.criteria.error_counting import ERROR_TAGS
 from radreward.errors import InputError
 from radreward.synthesis.candidate_writer import (
     CandidateWriter,
@@ -27,7 +28,6 @@ from radreward.synthesis.candidates import (
     judge_draft,
     rewrite_candidate,
 )
-from radreward.synthesis.error_counting import ERROR_TAGS
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
 from radreward.synthesis.report_reader import ReportTexts

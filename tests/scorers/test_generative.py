@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import count_errors, to_radcliq_counts
 from radreward.data.chat_encoding import ChatPromptEncoder
 from radreward.errors import InputError
 from radreward.io.tables import read_rows
@@ -23,7 +24,6 @@ from radreward.scorers import load
 from radreward.scorers.explanation import Explanation
 from radreward.scorers.generative import GenerativeScorer
 from radreward.scoring.file_scoring import score_file
-from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import GreenScorer

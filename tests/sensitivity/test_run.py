@@ -12,6 +12,17 @@ import pytest
 from rich.console import Console
 
 from radreward.criteria import finding_quality
+from radreward.criteria.error_counting import (
+    FALSE_COMPARISON,
+    FALSE_PREDICTION,
+    OMISSION,
+    OMITTED_COMPARISON,
+    WRONG_LOCATION,
+    WRONG_SEVERITY,
+    compare_facts,
+    count_errors,
+    to_radcliq_counts,
+)
 from radreward.scorers.base import Scorer
 from radreward.scorers.stateless import StatelessScorer
 from radreward.sensitivity.error_edits import inject_errors
@@ -26,17 +37,6 @@ from radreward.sensitivity.probes import (
     perturb_report,
 )
 from radreward.sensitivity.run import run_sensitivity_tests, sensitivity_tables
-from radreward.synthesis.error_counting import (
-    FALSE_COMPARISON,
-    FALSE_PREDICTION,
-    OMISSION,
-    OMITTED_COMPARISON,
-    WRONG_LOCATION,
-    WRONG_SEVERITY,
-    compare_facts,
-    count_errors,
-    to_radcliq_counts,
-)
 from radreward.synthesis.grammar import fact_sentence
 from radreward.text.facts import Fact
 from radreward.text.report_parser import parse_report

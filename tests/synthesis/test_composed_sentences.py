@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import compare_facts
 from radreward.synthesis.composed_sentences import (
     alternatives_sentence,
     composed_sentence,
@@ -14,7 +15,6 @@ from radreward.synthesis.composed_sentences import (
     take_composed,
     two_sentences,
 )
-from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.fact_sampling import sample_fact, sample_many_facts
 from radreward.text.facts import Fact, Sentence
 from radreward.text.findings import FINDINGS, remove_related

@@ -6,10 +6,10 @@ from random import Random
 
 from radreward.cli import main
 from radreward.criteria import RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import compare_facts
 from radreward.data.records import read_groups
 from radreward.synthesis import synthesize
 from radreward.synthesis.contrast_candidates import ContrastWriter, draft_contrast, reword
-from radreward.synthesis.error_counting import compare_facts
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.report_parser import parse_report
 from radreward.types import ReportGroup

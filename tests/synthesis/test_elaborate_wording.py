@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import compare_facts
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.elaborate_wording import (
     NORMAL_SUBJECTS,
@@ -15,7 +16,6 @@ from radreward.synthesis.elaborate_wording import (
     written_normal,
     written_sentence,
 )
-from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.fact_sampling import DIFFERENTIALS, sample_many_facts, with_doubts
 from radreward.synthesis.grammar import joint_sentence, render_report
 from radreward.synthesis.report_styles import StyleSampler, elaborate_style, large_style, mixed_style

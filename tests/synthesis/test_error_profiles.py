@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import ERROR_TAGS, compare_facts, tally_errors, to_radcliq_counts
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.candidate_strategies import load_candidate_writer
-from radreward.synthesis.error_counting import ERROR_TAGS, compare_facts, tally_errors, to_radcliq_counts
 from radreward.synthesis.error_profiles import PROFILES, ErrorProfile, ProfileWriter
 from radreward.synthesis.report_styles import FrequentChoiceRandom
 from radreward.text.report_parser import parse_report

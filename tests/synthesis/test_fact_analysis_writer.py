@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from radreward.criteria import Criteria, Criterion, MRScoreCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import compare_facts, count_errors
 from radreward.synthesis import synthesize
-from radreward.synthesis.error_counting import compare_facts, count_errors
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.synthesis.report_styles import FrequentChoiceRandom
 from radreward.systems.green.prompt import GreenTemplate

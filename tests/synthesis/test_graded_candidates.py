@@ -8,9 +8,9 @@ import pytest
 
 from radreward.cli import main
 from radreward.criteria import RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import compare_facts
 from radreward.data.records import read_groups
 from radreward.synthesis import synthesize
-from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.graded_candidates import PARTLY_RIGHT, GradedWriter, draft_graded
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.findings import can_mean_same

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from radreward.synthesis.error_counting import compare_facts
+from radreward.criteria.error_counting import compare_facts
 from radreward.synthesis.fact_sampling import sample_facts
 from radreward.synthesis.grammar import (
     MAX_CONCLUSIONS,

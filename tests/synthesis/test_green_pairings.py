@@ -6,10 +6,10 @@ import pytest
 
 from radreward.cli import main
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import compare_facts, tally_errors
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
-from radreward.synthesis.error_counting import compare_facts, tally_errors
 from radreward.synthesis.green_pairings import PAIRINGS, GreenPairingWriter
 from radreward.synthesis.report_reader import ReportTexts
 from radreward.text.report_parser import parse_report
@@ -58,8 +58,8 @@ def test_outputs_of_a_generator_are_a_fifth_pairing(tmp_path: Path, caplog: pyte
         assert group.candidates[-1].text == output_of[group.reference]
         assert group.candidates[0].text in set(REFERENCES) - {group.reference, REFERENCES[3]}
         for candidate in group.candidates:
-            facts = (parse_report(text).facts for text in (group.reference, candidate.text))
-            assert tally_errors(compare_facts(*facts).errors) == candidate.errors
+            reference, stated = (parse_report(text).facts for text in (group.reference, candidate.text))
+            assert tally_errors(compare_facts(reference, stated).errors) == candidate.errors
     card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
     assert card["systems"] == dict.fromkeys(sorted([*PAIRINGS, "generated"]), 8)
 

@@ -17,11 +17,11 @@ from radreward.criteria import (
     RadCliQCriteria,
     RadCliQSignificanceCriteria,
 )
+from radreward.criteria.error_counting import compare_facts, tally_errors, to_radcliq_counts
 from radreward.data.records import read_groups
 from radreward.errors import InputError
 from radreward.synthesis import synthesize, synthesize_files
 from radreward.synthesis.candidate_strategies import load_candidate_writer
-from radreward.synthesis.error_counting import compare_facts, tally_errors, to_radcliq_counts
 from radreward.synthesis.report_styles import Granularity
 from radreward.synthesis.tier_writer import TierWriter
 from radreward.synthesis.tiers import severity_tiers

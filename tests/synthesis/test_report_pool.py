@@ -2,8 +2,8 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.candidates import random_report_source
-from radreward.synthesis.error_counting import count_errors, to_radcliq_counts
 from radreward.synthesis.perturbations.report_edits import drop_and_shuffle
 from radreward.synthesis.report_pool import ReportPool
 from radreward.synthesis.report_styles import sample_style

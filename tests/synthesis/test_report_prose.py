@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import compare_facts
 from radreward.synthesis.candidates import random_report_source
-from radreward.synthesis.error_counting import compare_facts
 from radreward.synthesis.report_prose import _SENTENCES, add_prose, prose_sentence
 from radreward.synthesis.report_styles import PROSE_SHARE, mixed_style
 from radreward.text.facts import AnnotatedReport

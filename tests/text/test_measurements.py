@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.synthesis.error_counting import compare_facts, count_errors
+from radreward.criteria.error_counting import compare_facts, count_errors
 from radreward.synthesis.fact_sampling import ALL_SIZES, sample_fact
 from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.fact_edits import other_sizes, with_other_severity

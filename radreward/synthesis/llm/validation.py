@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.criteria import Criteria
+from radreward.criteria.error_counting import ERROR_TAGS, FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
-from radreward.synthesis.error_counting import ERROR_TAGS, FALSE_PREDICTION, OMISSION, count_errors, to_radcliq_counts
 from radreward.synthesis.llm.parser import ReportedError, normalize_for_comparison
 from radreward.text.entities import rule_entities
 from radreward.text.facts import AnnotatedReport

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from radreward.synthesis.error_counting import (
+from radreward.criteria.error_counting import (
     ERROR_TAGS,
     OMISSION,
     WRONG_LOCATION,

@@ -18,14 +18,14 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
-from radreward.models.finding_comparison import compare_findings
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision, check_precision
 from radreward.models.report_findings import read_findings
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
-from radreward.systems.er2score.statements import StatementEvidence, locate_errors
+from radreward.systems.er2score.rules import RuleDecision, decide
+from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores, Side, TokenPath
 
@@ -56,11 +56,11 @@ class RewardModelScorer(Scorer):
 
     The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
     (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
-    saved without a calibration. If the calibration has a share of rules, they have this share in the quality as far as
-    they decide about the findings, see `FindingComparison.decided`. With an `EvidenceRewardModel`, the quality depends
-    on the age and the indication of the patient, see `findings_for_patient`. If this model has a calibration, the
-    evidence of a pair is a tuple of `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are
-    scored once. Adapters are merged.
+    saved without a calibration. If the calibration has a share of rules, they have it in the quality, and in the errors
+    of a model with evidence, as far as they decide about the findings, see `RuleDecision`. With an
+    `EvidenceRewardModel`, the quality depends on the age and the indication of the patient, see `findings_for_patient`.
+    If this model has a calibration, the evidence of a pair is a tuple of `StatementEvidence`. Candidates of one
+    reference share its tokens. Equal pairs are scored once. Adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -167,36 +167,28 @@ class RewardModelScorer(Scorer):
                 if pair and (weights := findings_for_patient(pair, context, len(criteria))) is not None:
                     finding_weights[row] = weights
         counts = calibration.predict_counts(rewards) if calibration else None
+        quality, evidence = self.artifact.quality(finding_weights), None
+        decisions = self._decide(references, candidates, contexts)
+        if quality is not None and decisions:
+            share = self.artifact.rule_share
+            means = [entry.mean_quality(value, share) for entry, value in zip(decisions, quality, strict=True)]
+            quality = torch.stack(means)
         if counts is not None and self.has_evidence:
             counts[rewards == 0] = 0.0  # without evidence there is no error, whatever the curve has at 0
-        return Scores(
-            criteria.total(rewards),
-            rewards,
-            counts,
-            tuple(status),
-            self._locate_errors(pairs, counts),
-            self._quality(finding_weights, references, candidates, contexts),
-        )
+            evidence = self._locate_errors(pairs, counts, decisions)
+        return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
 
-    def _quality(
-        self,
-        finding_weights: Tensor,
-        references: Sequence[str],
-        candidates: Sequence[str],
-        contexts: Sequence[PatientContext],
-    ) -> Tensor | None:
-        """Return q + r·s·(q' - q): q of the model, q' and s of `FindingComparison.decided`, r the share of rules."""
-        quality, rule_share = self.artifact.quality(finding_weights), self.artifact.rule_share
-        if quality is None or not rule_share:
-            return quality
+    def _decide(
+        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
+    ) -> list[RuleDecision] | None:
+        """Return what rules decide about each pair; None if they have no share in the scores."""
+        if not self.artifact.rule_share:
+            return None
         findings = read_findings(dict.fromkeys((*references, *candidates)), embedded_gate())
-        decided = [
-            compare_findings(findings[reference], findings[candidate], context).decided()
+        return [
+            decide(findings[reference], findings[candidate], self.artifact.model.criteria, context)
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
-        by_rules, shares = torch.tensor(decided).view(-1, 2).unbind(1)
-        mean: Tensor = quality + rule_share * shares * (by_rules - quality)
-        return mean
 
     def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:
         """Return the outputs of the model for pairs of normalized reports, before calibration."""
@@ -231,16 +223,21 @@ class RewardModelScorer(Scorer):
         return pair, outputs if len(outputs) > size else torch.cat([outputs, outputs.new_full((2,), torch.nan)])
 
     def _locate_errors(
-        self, pairs: Sequence[PairStatements | None], counts: Tensor | None
-    ) -> tuple[tuple[StatementEvidence, ...] | None, ...] | None:
-        """Return the statements of each pair with their errors; None for a model without evidence or error counts."""
-        if counts is None or not self.has_evidence:
-            return None
+        self, pairs: Sequence[PairStatements | None], counts: Tensor, decisions: Sequence[RuleDecision] | None
+    ) -> tuple[tuple[StatementEvidence, ...] | None, ...]:
+        """Return the statements of each pair with their errors, and add the share of rules to the (n, N) counts."""
         tags = self.artifact.model.criteria.tags
-        return tuple(
-            None if pair is None else locate_errors(pair, dict(zip(tags, row, strict=True)))
-            for pair, row in zip(pairs, counts.tolist(), strict=True)
-        )
+        located: list[tuple[StatementEvidence, ...] | None] = []
+        for row, pair in enumerate(pairs):
+            if pair is None:
+                located.append(None)
+                continue
+            errors = locate_errors(pair, counts[row])
+            if decisions:
+                errors = decisions[row].mean_errors(errors, pair.statements, self.artifact.rule_share)
+                counts[row] = sum(part.sum(0) for part in errors.values())
+            located.append(list_errors(pair, errors, tags))
+        return tuple(located)
 
     def _encode_pairs(
         self, references: Sequence[str], candidates: Sequence[str]

@@ -36,32 +36,44 @@ class StatementEvidence(NamedTuple):
     """Statement of the other report on the same finding, else the one that most tokens are compared with, or ""."""
 
 
-def locate_errors(pair: PairStatements, counts: Mapping[str, float]) -> tuple[StatementEvidence, ...]:
-    """Return the statements of a pair with their errors: first the candidate's, then the reference's, in text order.
+def locate_errors(pair: PairStatements, counts: Tensor) -> Mapping[Side, Tensor]:
+    """Return the (M + 1, N) errors of the M statements of each report, and of the tokens outside of them.
 
-    The expected errors of a criterion are divided among the statements in proportion to the evidence of their tokens.
+    The expected errors of a criterion are divided in proportion to the evidence of the tokens.
 
     Args:
-        pair: Statements with the evidence of their tokens. The first columns belong to the criteria, in order.
-        counts: Expected errors per criterion.
+        pair: Statements with the evidence of their tokens. The first N columns belong to the criteria.
+        counts: (N,) expected errors per criterion.
     """
-    statements, evidence = pair
     amounts = {
-        side: sum_by_statement(part, evidence[side].values[:, : len(counts)]) for side, part in statements.items()
+        side: sum_by_statement(statements, pair.evidence[side].values[:, : len(counts)])
+        for side, statements in pair.statements.items()
     }
-    located = torch.stack([part.sum(0) for part in amounts.values()]).sum(0)
-    scale = torch.tensor(list(counts.values())) / located.clamp_min(1e-12)
+    total = torch.stack([part.sum(0) for part in amounts.values()]).sum(0)
+    return {side: part * (counts / total.clamp_min(1e-12)) for side, part in amounts.items()}
+
+
+def list_errors(
+    pair: PairStatements, errors: Mapping[Side, Tensor], tags: Sequence[str]
+) -> tuple[StatementEvidence, ...]:
+    """Return the statements of a pair with their errors: first the candidate's, then the reference's, in text order.
+
+    Args:
+        pair: Statements with the evidence of their tokens.
+        errors: (M + 1, N) errors of the M statements of each report, see `locate_errors`.
+        tags: The criteria of the N columns.
+    """
     return tuple(
         StatementEvidence(
             side,
             own.words(number),
             *own.spans[number],
-            {tag: share for tag, share in zip(counts, shares, strict=True) if share >= MIN_ERRORS},
-            _counterpart(own, other, number, evidence[side]),
+            {tag: share for tag, share in zip(tags, shares, strict=True) if share >= MIN_ERRORS},
+            _counterpart(own, other, number, pair.evidence[side]),
         )
         for side in (Side.CANDIDATE, Side.REFERENCE)
-        for own, other in [(statements[side], statements[side.other])]
-        for number, shares in enumerate((amounts[side] * scale)[:-1].tolist())
+        for own, other in [(pair.statements[side], pair.statements[side.other])]
+        for number, shares in enumerate(errors[side][:-1].tolist())
     )
 
 

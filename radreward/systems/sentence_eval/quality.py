@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from itertools import accumulate
 
 from radreward.models.finding_comparison import OpenFinding, compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
+from radreward.text.fact_index import FactIndex
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.text.sentence_parser import sentence_facts
 
 
 def judged_quality(
@@ -60,11 +59,7 @@ class _SentenceIndex:
     def __init__(self, sentences: Sequence[str]) -> None:
         self._text = " ".join(sentences)
         self._starts = list(accumulate((len(sentence) + 1 for sentence in sentences), initial=0))[:-1]
-        self._by_fact = defaultdict[tuple[object, ...], list[int]](list)
-        for index, sentence in enumerate(sentences):
-            for fact in sentence_facts(sentence):
-                self._by_fact[fact].append(index)
-                self._by_fact[fact[:2]].append(index)
+        self._facts = FactIndex(sentences)
 
     def with_words(self, texts: Iterable[str]) -> set[int]:
         """Return the numbers of the sentences with any of these texts, which may end elsewhere than the sentences."""
@@ -77,11 +72,7 @@ class _SentenceIndex:
 
     def stating(self, finding: OpenFinding) -> Iterable[int]:
         """Return the numbers of the sentences that state a finding."""
-        fact = finding.fact
-        if fact is None:
-            return self.with_words([finding.words])
-        # A finding whose details stand in several sentences is known by its name.
-        return self._by_fact.get(fact) or self._by_fact.get(fact[:2], [])
+        return self.with_words([finding.words]) if finding.fact is None else self._facts.stating(finding.fact)
 
     def _number_at(self, position: int) -> int:
         return bisect_right(self._starts, position) - 1

@@ -3,8 +3,8 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.candidates import random_report_source
-from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import (

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from radreward.criteria.error_counting import compare_facts, count_errors
 from radreward.synthesis.candidates import CandidateDraft, judge_draft, random_report_source, restate_details
-from radreward.synthesis.error_counting import compare_facts, count_errors
 from radreward.synthesis.perturbations.fact_edits import both_sides, sides_of
 from radreward.synthesis.perturbations.report_edits import remeasure, replace_fact, restate_sides
 from radreward.synthesis.report_styles import brief_style, large_style

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.openi.studies import read_openi
-from radreward.synthesis.error_counting import count_errors
+from radreward.criteria.error_counting import count_errors
 from radreward.synthesis.perturbations.error_operators import ERROR_OPERATORS
 from radreward.synthesis.perturbations.report_edits import paraphrase, reorder
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words

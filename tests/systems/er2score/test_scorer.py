@@ -9,14 +9,11 @@ import torch
 import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
-from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact, load_reward_model
-from radreward.models.finding_comparison import compare_findings
-from radreward.models.finding_gate import embedded_gate
+from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.models.precision import has_bfloat16_products
-from radreward.models.report_findings import read_findings
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import SCORERS
-from radreward.systems.er2score.scorer import EMBEDDED_DIR, REWARD_DECIMALS, RewardModelScorer
+from radreward.systems.er2score.scorer import REWARD_DECIMALS, RewardModelScorer
 from radreward.testing.hostile_reports import REPORTS
 
 REFERENCES = ["lungs are clear"] * 3 + ["small left effusion"] * 2
@@ -117,28 +114,6 @@ def test_shipped_model_scores_reports_only() -> None:
     assert scores.status == ("no finding and no normal statement recognised in the candidate", "ok")
     assert scores.total.isnan().tolist() == [True, False]
     assert not RewardModelScorer(_artifact()).requires_report  # its backbone is not English
-
-
-def test_quality_is_a_mean_with_that_of_the_rules_where_they_read_the_findings() -> None:
-    artifact = load_reward_model(EMBEDDED_DIR)
-    model, shipped = RewardModelScorer(replace(artifact, rule_share=0.0)), RewardModelScorer(artifact)
-    assert model.fingerprint() != shipped.fingerprint()
-    reference = "Large left effusion. Scoliosis. No edema."
-    candidates = [
-        "Right effusion.",
-        "Large left effusion. Finely branching lines in the right lung.",
-        "Scoliosis. No effusion.",
-    ]
-    findings = read_findings([reference, *candidates], embedded_gate())
-    decided = [compare_findings(findings[reference], findings[candidate]).decided() for candidate in candidates]
-    # The scoliosis could be meant by the words that the rules do not read.
-    assert [share for _, share in decided] == [1.0, 0.5, 1.0]
-    references = [reference] * len(candidates)
-    own, mean = (scorer.score(references, candidates).quality for scorer in (model, shipped))
-    assert own is not None
-    assert mean is not None
-    for value, actual, (by_rules, share) in zip(own.tolist(), mean.tolist(), decided, strict=True):
-        assert actual == pytest.approx((1 - 0.5 * share) * value + 0.5 * share * by_rules, abs=1e-5)
 
 
 def test_identical_reports_and_normal_ones_have_quality_one() -> None:

@@ -15,7 +15,7 @@ from radreward.prompts import PlainPairTemplate
 from radreward.systems.er2score.pair_evidence import pair_statements
 from radreward.systems.er2score.prompt import InstructionTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
-from radreward.systems.er2score.statements import MIN_ERRORS, StatementEvidence, locate_errors
+from radreward.systems.er2score.statements import MIN_ERRORS, StatementEvidence, list_errors, locate_errors
 from radreward.text.normalization import normalize_report
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Side
@@ -91,7 +91,8 @@ def test_errors_go_to_the_statement_of_their_tokens() -> None:
     candidate = TokenEvidence(values, torch.tensor([1, 1, 1, 0, 2, 2, 2, 4]), torch.ones(8).bool())
     reference = TokenEvidence(torch.zeros(5, 2), torch.tensor([0, 4, 5, 6, 0]), torch.ones(5).bool())
     evidence = {Side.CANDIDATE: candidate, Side.REFERENCE: reference}
-    found = locate_errors(pair_statements(reports, evidence, 2, tokenizer), {"omission": 2.0, "tone": 1.0})
+    pair = pair_statements(reports, evidence, 2, tokenizer)
+    found = list_errors(pair, locate_errors(pair, torch.tensor([2.0, 1.0])), ("omission", "tone"))
     assert found == (
         StatementEvidence(Side.CANDIDATE, "Ab.", 0, 3, {"omission": 0.5}, "Ef."),
         StatementEvidence(Side.CANDIDATE, "Cd.", 4, 7, {"omission": 1.5}, "Ef."),  # the end's evidence belongs to none

@@ -11,7 +11,7 @@ from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, FactDifferenc
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.significance import is_actionable, patient_weight, significance_level
-from radreward.types import FindingWeights
+from radreward.types import FindingWeights, Side
 
 ERROR_TAGS = tuple(criterion.tag for criterion in RADCLIQ_ERROR_TYPES)
 FALSE_PREDICTION, OMISSION, WRONG_LOCATION, WRONG_SEVERITY, FALSE_COMPARISON, OMITTED_COMPARISON = ERROR_TAGS
@@ -34,6 +34,28 @@ class FactError(NamedTuple):
     """Fact of the reference, if any."""
     candidate: Fact | None
     """Fact of the candidate, if any."""
+
+    @property
+    def tag_with_significance(self) -> str:
+        """One of the tags of `RadCliQSignificanceCriteria`."""
+        return f"{'' if self.significant else 'in'}significant_{self.tag}"
+
+    @property
+    def side(self) -> Side:
+        """Report that shows the error: the reference if the candidate omits a finding or a change."""
+        return Side.REFERENCE if self.tag in (OMISSION, OMITTED_COMPARISON) else Side.CANDIDATE
+
+    @property
+    def fact(self) -> Fact:
+        """Fact of this report.
+
+        Raises:
+            ValueError: If there is none.
+        """
+        fact = self.reference if self.side is Side.REFERENCE else self.candidate
+        if fact is None:
+            raise ValueError(f"Expected a fact of the {self.side} in an error of the kind {self.tag} but got none.")
+        return fact
 
 
 class FactComparison(NamedTuple):
@@ -78,11 +100,11 @@ def tally_errors(errors: Iterable[FactError]) -> dict[str, int]:
     """Count errors by the tags of `RadCliQSignificanceCriteria`."""
     counts = {f"{kind}_{tag}": 0 for kind in ("significant", "insignificant") for tag in ERROR_TAGS}
     for error in errors:
-        counts[f"{'' if error.significant else 'in'}significant_{error.tag}"] += 1
+        counts[error.tag_with_significance] += 1
     return counts
 
 
-def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactComparison:
+def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generated: bool = True) -> FactComparison:
     """Return the errors of a candidate by the rules of `count_errors`, and the findings of both reports.
 
     Weights follow CRIMSON (arXiv 2603.06183). A matched finding of weight w whose wrong details weigh d adds
@@ -90,7 +112,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     worse than a missed and a false finding. False and missed findings add their weight to `wrong`. In addition to the
     details that are counted as errors, another certainty can be wrong. A vaguer or more specific name, or a sign, is
     half right: w / 2 takes the place of w in the formula and is added to `wrong`, unless either name means the same
-    care.
+    care. For `is_generated`, see `match_facts`.
 
     >>> effusion = Fact("effusion", location="left")
     >>> comparison = compare_facts([effusion], [effusion, Fact("scar")])
@@ -106,7 +128,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact]) -> FactC
     false: list[Fact] = []
     wrong_details: list[tuple[Fact, float]] = []
     credit = 0.0
-    for match in match_facts(reference, candidate, is_generated=True):
+    for match in match_facts(reference, candidate, is_generated):
         expected, stated = (facts[0] if facts else None for facts in match)
         if expected is None or stated is None or expected.positive != stated.positive:
             error = _finding_error(expected, stated)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria import RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.synthesis.error_counting import compare_facts, count_errors, to_radcliq_counts
+from radreward.criteria.error_counting import compare_facts, count_errors, to_radcliq_counts
 from radreward.synthesis.fact_sampling import sample_fact, sample_facts
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS, is_related

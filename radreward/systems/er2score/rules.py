@@ -1,0 +1,94 @@
+"""What rules decide about a pair of reports: its quality, its errors by criterion, and where the errors are stated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from radreward.criteria import Criteria
+from radreward.criteria.error_counting import compare_facts
+from radreward.data.statement_tokens import StatementTokens
+from radreward.models.finding_comparison import compare_findings
+from radreward.models.report_findings import ReportFindings
+from radreward.text.fact_index import FactIndex
+from radreward.text.facts import Fact
+from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.types import Side
+
+
+class RuleError(NamedTuple):
+    """An error that rules find, and the fact that shows it."""
+
+    column: int
+    """Its criterion."""
+    side: Side
+    """Report that states the fact: the reference for a finding or change that the candidate omits."""
+    fact: Fact
+
+
+class RuleDecision(NamedTuple):
+    """What rules decide about a pair."""
+
+    quality: float
+    share: float
+    """Share of the findings about which they decide, see `FindingComparison.decided`."""
+    errors: tuple[RuleError, ...] | None
+    """None if they do not count the errors of the criteria."""
+
+    def mean_quality(self, quality: Tensor, rule_share: float) -> Tensor:
+        """Return q + r·s·(q' - q): q of the model, q' of the rules, r their share in the mean and s what they decide.
+
+        >>> RuleDecision(1.0, 0.5, ()).mean_quality(torch.tensor(0.0), rule_share=0.5)
+        tensor(0.2500)
+        """
+        return quality + rule_share * self.share * (self.quality - quality)
+
+    def mean_errors(
+        self, errors: Mapping[Side, Tensor], statements: Mapping[Side, StatementTokens], rule_share: float
+    ) -> Mapping[Side, Tensor]:
+        """Return this mean for the (M + 1, N) errors of the M statements of each report, see `locate_errors`."""
+        if self.errors is None:
+            return errors
+        return {
+            side: torch.lerp(own, self._by_statement(side, statements[side], own.shape[1]), rule_share * self.share)
+            for side, own in errors.items()
+        }
+
+    def _by_statement(self, side: Side, statements: StatementTokens, num_criteria: int) -> Tensor:
+        """Return the (M + 1, N) errors of M statements; those that state one fact share its errors."""
+        found = torch.zeros(len(statements.spans) + 1, num_criteria)
+        own = [error for error in self.errors or () if error.side is side]
+        index = FactIndex(statements.words(number) for number in range(len(statements.spans)) if own)
+        for error in own:
+            numbers = index.stating(error.fact) or [len(statements.spans)]
+            for number in numbers:
+                found[number, error.column] += 1 / len(numbers)
+        return found
+
+
+def decide(
+    reference: ReportFindings, candidate: ReportFindings, criteria: Criteria, context: PatientContext = NO_CONTEXT
+) -> RuleDecision:
+    """Return what rules decide about the findings of two reports.
+
+    They count the errors of `RadCliQCriteria` and of `RadCliQSignificanceCriteria`, see `count_errors`.
+
+    >>> from radreward.criteria import RadCliQCriteria
+    >>> left, right = Fact("effusion", location="left"), Fact("effusion", location="right")
+    >>> criteria = RadCliQCriteria()
+    >>> decision = decide(ReportFindings((left, Fact("edema")), ()), ReportFindings((right,), ()), criteria)
+    >>> decision.share, [(criteria.tags[error.column], error.fact.finding) for error in decision.errors]
+    (1.0, [('incorrect_location', 'effusion'), ('omission', 'edema')])
+    """
+    quality, share = compare_findings(reference, candidate, context).decided()
+    columns = {tag: column for column, tag in enumerate(criteria.tags)}
+    errors = []
+    for error in compare_facts(reference.facts, candidate.facts, is_generated=False).errors:
+        column = columns.get(error.tag_with_significance, columns.get(error.tag))
+        if column is None:
+            return RuleDecision(quality, share, None)
+        errors.append(RuleError(column, error.side, error.fact))
+    return RuleDecision(quality, share, tuple(errors))

@@ -1,0 +1,102 @@
+"""Share of rules in the scores of a reward model."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.criteria import CrimsonCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.data.statement_tokens import StatementTokens
+from radreward.models import load_reward_model
+from radreward.models.finding_gate import embedded_gate
+from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.systems.er2score.rules import RuleDecision, RuleError, decide
+from radreward.systems.er2score.scorer import EMBEDDED_DIR, RewardModelScorer
+from radreward.text.facts import Fact
+from radreward.types import Side
+
+REFERENCE = "Large left effusion, new. Scoliosis. No edema."
+CANDIDATES = [
+    "Right effusion, stable.",
+    "Large left effusion. Finely branching lines in the right lung.",
+    "Scoliosis. No effusion. The rib is broken.",
+]
+FACTS = st.lists(
+    st.sampled_from([Fact(name, location=place) for name in ("effusion", "edema", "ett") for place in (None, "left")]),
+    max_size=4,
+)
+
+
+def findings_of(*reports: str) -> list[ReportFindings]:
+    return list(read_findings(reports, embedded_gate()).values())
+
+
+@given(FACTS, FACTS)
+def test_errors_by_statement_add_up_to_the_counts(reference: list[Fact], candidate: list[Fact]) -> None:
+    criteria = RadCliQSignificanceCriteria()
+    first, second = ReportFindings(tuple(reference), ()), ReportFindings(tuple(candidate), ())
+    decision = decide(first, second, criteria)
+    texts = {Side.REFERENCE: "Left effusion. Left effusion or edema.", Side.CANDIDATE: "A nodule."}
+    statements = {
+        side: StatementTokens(text, spans, torch.zeros(0))
+        for (side, text), spans in zip(texts.items(), ([(0, 14), (15, 38)], [(0, 9)]), strict=True)
+    }
+    nothing = {side: torch.zeros(len(part.spans) + 1, len(criteria)) for side, part in statements.items()}
+    located = decision.mean_errors(nothing, statements, rule_share=1.0)
+    share = decision.share
+    for column, tag in enumerate(criteria.tags):
+        expected = sum(error.column == column for error in decision.errors or ())
+        assert sum(float(part[:, column].sum()) for part in located.values()) == pytest.approx(share * expected), tag
+    same = decide(first, first, criteria)
+    assert (same.quality, same.share, same.errors) == (1.0, 1.0, ())
+
+
+def test_statements_of_a_fact_share_its_errors() -> None:
+    decision = RuleDecision(0.0, 0.5, (RuleError(1, Side.REFERENCE, Fact("effusion")),))
+    statements = StatementTokens("Effusion. Clear. An effusion.", [(0, 9), (10, 16), (17, 29)], torch.zeros(0))
+    other = StatementTokens("Clear.", [(0, 6)], torch.zeros(0))
+    errors = {Side.REFERENCE: torch.ones(4, 2), Side.CANDIDATE: torch.zeros(2, 2)}
+    located = decision.mean_errors(errors, {Side.REFERENCE: statements, Side.CANDIDATE: other}, rule_share=0.5)
+    assert located[Side.REFERENCE].tolist() == [[0.75, 0.875], [0.75, 0.75], [0.75, 0.875], [0.75, 0.75]]
+    assert not located[Side.CANDIDATE].any()
+
+
+def test_criteria_that_rules_do_not_count_keep_the_errors_of_the_model() -> None:
+    reference, candidate = findings_of("Left effusion.", "Edema.")
+    decision = decide(reference, candidate, CrimsonCriteria())
+    assert decision.errors is None
+    errors = {Side.REFERENCE: torch.ones(1, 7)}
+    assert decision.mean_errors(errors, {}, 1.0) is errors
+    radcliq = decide(reference, candidate, RadCliQCriteria()).errors
+    assert radcliq is not None
+    assert [(error.column, error.side) for error in radcliq] == [(1, "reference"), (0, "candidate")]
+
+
+def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings() -> None:
+    artifact = load_reward_model(EMBEDDED_DIR)
+    model, shipped = RewardModelScorer(replace(artifact, rule_share=0.0)), RewardModelScorer(artifact)
+    assert model.fingerprint() != shipped.fingerprint()
+    reference, *candidates = findings_of(REFERENCE, *CANDIDATES)
+    decisions = [decide(reference, candidate, artifact.model.criteria) for candidate in candidates]
+    # The scoliosis could be meant by the words that the rules do not read.
+    assert [entry.share for entry in decisions] == pytest.approx([1.0, 0.6, 1.0])
+    own, mean = (scorer.score([REFERENCE] * len(CANDIDATES), CANDIDATES) for scorer in (model, shipped))
+    assert own.quality is not None
+    assert mean.quality is not None
+    assert own.error_counts is not None
+    assert mean.error_counts is not None
+    assert torch.equal(own.total, mean.total)
+    tags = artifact.model.criteria.tags
+    for row, decision in enumerate(decisions):
+        half = 0.5 * decision.share
+        expected = (1 - half) * own.quality[row] + half * decision.quality
+        assert float(mean.quality[row]) == pytest.approx(float(expected), abs=1e-5)
+        by_rules = torch.tensor([sum(error.column == n for error in decision.errors or ()) for n in range(len(tags))])
+        torch.testing.assert_close(mean.error_counts[row], (1 - half) * own.error_counts[row] + half * by_rules)
+    assert mean.evidence is not None
+    statements = mean.evidence[0]
+    assert statements is not None
+    missed = {entry.text: entry.errors for entry in statements if entry.side == "reference"}
+    assert missed["Scoliosis."]["insignificant_omission"] >= 0.5
