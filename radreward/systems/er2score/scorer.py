@@ -35,6 +35,8 @@ EMBEDDED_DIR = Path(__file__).with_name("embedded")
 """Folder of the shipped model."""
 REWARD_DECIMALS = 4
 """Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
+ERROR_COST = 0.05
+"""The quality is divided by 1 plus this per expected error: errors show that are too unlikely for the finding weights."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
 
@@ -176,6 +178,8 @@ class RewardModelScorer(Scorer):
         if counts is not None and self.has_evidence:
             counts[rewards == 0] = 0.0  # without evidence there is no error, whatever the curve has at 0
             evidence = self._locate_errors(pairs, counts, decisions)
+        if quality is not None and counts is not None:
+            quality = quality / (1 + ERROR_COST * counts.sum(1))
         return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
 
     def _decide(

@@ -13,7 +13,7 @@ from radreward.models import load_reward_model
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.systems.er2score.rules import RuleDecision, RuleError, decide
-from radreward.systems.er2score.scorer import EMBEDDED_DIR, RewardModelScorer
+from radreward.systems.er2score.scorer import EMBEDDED_DIR, ERROR_COST, RewardModelScorer
 from radreward.text.facts import Fact
 from radreward.types import Side
 
@@ -91,8 +91,14 @@ def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings()
     tags = artifact.model.criteria.tags
     for row, decision in enumerate(decisions):
         half = 0.5 * decision.share
-        expected = (1 - half) * own.quality[row] + half * decision.quality
-        assert float(mean.quality[row]) == pytest.approx(float(expected), abs=1e-5)
+        undivided = [
+            float(quality * (1 + ERROR_COST * counts.sum()))
+            for quality, counts in (
+                (own.quality[row], own.error_counts[row]),
+                (mean.quality[row], mean.error_counts[row]),
+            )
+        ]
+        assert undivided[1] == pytest.approx((1 - half) * undivided[0] + half * decision.quality, abs=1e-5)
         by_rules = torch.tensor([sum(error.column == n for error in decision.errors or ()) for n in range(len(tags))])
         torch.testing.assert_close(mean.error_counts[row], (1 - half) * own.error_counts[row] + half * by_rules)
     assert mean.evidence is not None
