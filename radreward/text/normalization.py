@@ -34,8 +34,7 @@ def wording_key(text: str) -> str:
 def normalize_report(text: str) -> str:
     r"""Return a report with one space between words, in Unicode's form NFKC, without control and format characters.
 
-    Typographic quotes and dashes become those of ASCII. A line break becomes a space, or an empty line, which ends a
-    sentence, if an empty line, an item or a heading follows and no punctuation precedes. A text of printable ASCII
+    Typographic quotes and dashes become those of ASCII; for line breaks, see `join_lines`. A text of printable ASCII
     characters with single spaces is returned unchanged, and so is every result of this function.
 
     >>> normalize_report("No\u00a0 pleural\neffu\u00adsion;\u2009\u201cclear\u201d.\r\n\r\nHeart\tnormal")
@@ -46,10 +45,21 @@ def normalize_report(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text and text == text.strip():
         return text
     visible = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
-    plain = unicodedata.normalize("NFKC", visible).translate(_TYPOGRAPHIC_MARKS)
+    return join_lines(unicodedata.normalize("NFKC", visible).translate(_TYPOGRAPHIC_MARKS))
+
+
+def join_lines(text: str) -> str:
+    r"""Return a text with one space between words; line breaks become a space or an empty line.
+
+    It is an empty line, which ends a sentence, if an empty line, an item or a heading follows and no punctuation
+    precedes.
+
+    >>> join_lines("Left\neffusion\n- No  edema\n\nStable,\n\nsmall"), join_lines("IMPRESSION:\n\nClear")
+    ('Left effusion\n\n- No edema\n\nStable, small', 'IMPRESSION: Clear')
+    """
     parts: list[str] = []
     after_empty_line = False
-    for line in (" ".join(line.split()) for line in plain.splitlines()):
+    for line in (" ".join(line.split()) for line in text.splitlines()):
         if not line:
             after_empty_line = True
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
+from radreward.text.normalization import join_lines
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
 
@@ -30,7 +31,7 @@ _TITLES: dict[Section, str] = {
 """Titles of each section. Sections that are not parsed, such as the technique, count as comparison."""
 _SECTION_OF_TITLE = {title: section for section, titles in _TITLES.items() for title in titles.split("; ")}
 _HEADING = re.compile(
-    rf"(?:^|(?<=[.!?:] )|(?<= )(?=[A-Z]))({'|'.join(sorted(_SECTION_OF_TITLE, key=len, reverse=True))})\s?:(?=\s|$)",
+    rf"(?:^|(?<=[.!?:] )|(?<=\s)(?=[A-Z]))({'|'.join(sorted(_SECTION_OF_TITLE, key=len, reverse=True))})\s?:(?=\s|$)",
     re.IGNORECASE,
 )
 
@@ -52,7 +53,7 @@ def refers_back(sentence: Sentence) -> bool:
 
 
 def parse_report(text: str) -> AnnotatedReport:
-    """Return the sentences of a report with their facts; white space becomes single spaces.
+    r"""Return the sentences of a report with their facts; white space becomes single spaces, see `join_lines`.
 
     Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. In a
     report without a heading for findings or impression and without text before its headings, only the first sentence
@@ -63,31 +64,30 @@ def parse_report(text: str) -> AnnotatedReport:
 
     >>> parse_report("Small left effusion, worse. No PTX.").facts[0]
     Fact(finding='effusion', polarity='present', location='left', severity='mild', change='worse', size=None)
-    >>> [fact.finding for fact in parse_report("HISTORY: Pneumonia. COMPARISON: None. Left effusion.").facts]
-    ['effusion']
+    >>> [fact.finding for fact in parse_report("HISTORY: Pneumonia\n\nLeft effusion\n- edema").facts]
+    ['effusion', 'edema']
     """
     if len(text) > MAX_REPORT_CHARS:
         raise ValueError(f"Expected a report of at most {MAX_REPORT_CHARS} characters but got {len(text)}.")
-    text = " ".join(text.split())
+    text = join_lines(text)
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings), len(text)]
-    sentences = _parse_section(text[: ends[0]], "findings")
+    sentences = _parse_section(split_at_stops(text[: ends[0]]), "findings")
     titles = {_SECTION_OF_TITLE[heading[1].lower()] for heading in headings}
     has_findings = bool(sentences) or not titles.isdisjoint(BODY_SECTIONS)
     for heading, end in zip(headings, ends[1:], strict=True):
         section = _SECTION_OF_TITLE[heading[1].lower()]
         sentences.append(PartiallyParsedSentence(heading[0], (), section))
-        sentences += _parse_section(text[heading.end() : end], section, has_findings)
+        sentences += _parse_section(split_at_stops(text[heading.end() : end]), section, has_findings)
     return AnnotatedReport(tuple(sentences))
 
 
-def _parse_section(text: str, section: Section, has_findings: bool = True) -> list[Sentence]:
+def _parse_section(texts: list[str], section: Section, has_findings: bool = True) -> list[Sentence]:
     """Return the sentences of a section. Without findings elsewhere, they are what follows its first sentence."""
-    texts = split_at_stops(text)
     if section not in BODY_SECTIONS:
         rest = len(texts) if has_findings else 1
         own: list[Sentence] = [PartiallyParsedSentence(sentence, (), section) for sentence in texts[:rest]]
-        return own + (_parse_section(" ".join(texts[rest:]), "findings") if texts[rest:] else [])
+        return own + _parse_section(texts[rest:], "findings")
     sentences: list[Sentence] = []
     for sentence, following in zip(texts, [*texts[1:], ""], strict=False):
         parsed = parse_sentence(sentence)

@@ -36,7 +36,7 @@ EMBEDDED_DIR = Path(__file__).with_name("embedded")
 REWARD_DECIMALS = 4
 """Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
 ERROR_COST = 0.05
-"""The quality is divided by 1 plus this per expected error: errors show that are too unlikely for the finding weights."""
+"""The quality is divided by 1 plus this per expected error, so that small errors show, too."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
 
