@@ -17,13 +17,21 @@ ABBREVIATIONS = {
     "CVC": "central venous catheter",
     "PTX": "pneumothorax",
     "b/l": "bilateral",
+    "R/L": "bilateral",
+    "L/R": "bilateral",
+    "R>L": "right greater than left",
+    "L<R": "right greater than left",
+    "L>R": "left greater than right",
+    "R<L": "left greater than right",
     "w/o": "without",
     "w/": "with",
     "R": "right",
     "L": "left",
 }
 """Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
-_WORDS = "|".join(re.escape(short) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/")
+_WORDS = "|".join(
+    re.sub("([/<>])", r" ?\1 ?", re.escape(short)) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/"
+)
 ABBREVIATION = re.compile(
     rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
     r"|(?<=[Oo]n the )[LR](?=[.,;]|$)|(?<=to the )[LR](?=[.,;]|$)|(?<=\()[LR](?=\)))"
@@ -36,7 +44,7 @@ def long_form(match: re.Match[str]) -> str:
     """Return the words of a match of `ABBREVIATION`."""
     word = match[0]
     is_joined = word[-1] == "/" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
-    return _LONG_FORMS[word.lower()] + " " * is_joined
+    return _LONG_FORMS[word.lower().replace(" ", "")] + " " * is_joined
 
 
 def write_out(text: str) -> str:
@@ -44,5 +52,7 @@ def write_out(text: str) -> str:
 
     >>> write_out("ETT w/ tip 5 cm above the carina, PTX on the R.")
     'endotracheal tube with tip 5 cm above the carina, pneumothorax on the right.'
+    >>> write_out("R > L effusions, R/L edema")
+    'right greater than left effusions, bilateral edema'
     """
     return ABBREVIATION.sub(long_form, text)

@@ -49,6 +49,28 @@ LOCATION_WORDS: dict[str, str] = {
     for phrase in phrases
 }
 """The canonical location of each lowercase phrase."""
+CARINA_DISTANCE = re.compile(
+    r"\b(?P<distance>\d{1,2}(?:\.\d{1,2})?)\s?(?P<unit>[cm]m) (?:above|from|proximal to|superior to) (?:the )?carina\b"
+)
+"""Distance of the tip of a tube from the carina."""
+_SAFE_DISTANCE = 20.0
+"""Distance in mm from which the tip of an endotracheal tube is high enough."""
+
+
+def canonical_location(words: str) -> str:
+    """Return the location that a phrase of `LOCATION_WORDS` or a distance from the carina names.
+
+    >>> canonical_location("left lung"), canonical_location("3 cm above carina"), canonical_location("5 mm from carina")
+    ('left', 'above carina', 'at carina')
+    """
+    if words in LOCATION_WORDS:
+        return LOCATION_WORDS[words]
+    match = CARINA_DISTANCE.fullmatch(words)
+    if match is None:
+        raise ValueError(f"Expected a location but got {words!r}.")
+    millimetres = float(match["distance"]) * (10 if match["unit"] == "cm" else 1)
+    return "above carina" if millimetres >= _SAFE_DISTANCE else "at carina"
+
 
 _NEIGHBORS = {
     frozenset(pair)

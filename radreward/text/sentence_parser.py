@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
@@ -20,7 +20,13 @@ from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
-from radreward.text.locations import LOCATION_WORDS, find_both_sides, side_readings
+from radreward.text.locations import (
+    CARINA_DISTANCE,
+    LOCATION_WORDS,
+    canonical_location,
+    find_both_sides,
+    side_readings,
+)
 from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
@@ -96,7 +102,7 @@ _FINDING_OF_NAME: dict[str, str] = {
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
-_LOCATION = compile_phrases(LOCATION_WORDS)
+_LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
@@ -113,6 +119,7 @@ _NO_FINDING = re.compile(
     r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
 )
 """Phrases with the name of a finding that state none."""
+_CALLED_NORMAL = re.compile(r"\b(?:is|are|appears?|remains?) (?:\w+ )?(?:clear|normal|unremarkable|intact)\b")
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -250,10 +257,20 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
         floor = mentions[index - 1].end if index else 0
         is_last = index + 1 == len(mentions)
         ceiling = len(masked) if is_last else mentions[index + 1].start
-        start = clause_starts[bisect_right(clause_starts, mention.start) - 1] if index else 0
+        starts = clause_starts[: bisect_right(clause_starts, mention.start)]
+        start = starts[-1] if index else _end_of_normal_clauses(masked, starts)
         end = ceiling if is_last else clause_starts[bisect_right(clause_starts, ceiling) - 1]
         scopes.append((max(floor, start), end if end >= mention.end else ceiling))
     return scopes
+
+
+def _end_of_normal_clauses(masked: str, clause_starts: list[int]) -> int:
+    """Return the end of the last clause that calls something normal; 0 if there is none.
+
+    Other clauses before the first name of a sentence have its place or degree, as in "on the left, there is".
+    """
+    clauses = pairwise(clause_starts)
+    return max((end for start, end in clauses if _CALLED_NORMAL.search(masked, start, end)), default=0)
 
 
 def _parse_sides(
@@ -282,7 +299,7 @@ def _parse_mention(
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
     location = _LOCATION.search(own)
-    where = without_list_of_levels(LOCATION_WORDS[location[0]], own) if location else None
+    where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     named = fracture_of(own) if mention.finding == "fracture" else mention.finding
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
@@ -344,7 +361,7 @@ def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bo
     for (start, end), fact in zip(scopes, facts, strict=True):
         own = masked[start:end]
         stated: tuple[tuple[list[object], object], ...] = (
-            ([LOCATION_WORDS[match[0]] for match in _LOCATION.finditer(own)], fact.location),
+            ([canonical_location(match[0]) for match in _LOCATION.finditer(own)], fact.location),
             ([SEVERITY_OF_PHRASE[match[0]] for match in _SEVERITY.finditer(own)], fact.severity),
             ([CHANGE_OF_PHRASE[match[0]] for match in CHANGE.finditer(own)], fact.change),
             ([size_of_match(match) for match in SIZE.finditer(own)], fact.size),
