@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from radreward.criteria import finding_quality
 from radreward.models.report_findings import ReportFindings
@@ -14,8 +14,13 @@ from radreward.text.lexicon import head_word
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.significance import UNKNOWN_WEIGHT, patient_weight
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 _MINOR_WEIGHT = 0.1
 """Weight of details that differ without changing care."""
+_TIE_SHARE = 0.005
+"""Largest share by which words alone lower a quality."""
 
 
 class OpenFinding(NamedTuple):
@@ -125,6 +130,20 @@ class FindingComparison(NamedTuple):
             ]
 
         return self.quality((agreements(0), agreements(1)))
+
+
+def break_ties(quality: Tensor, similarity: Tensor) -> Tensor:
+    """Return q·(1 - 0.005·(1 - s)): of two candidates with the same findings, the one in more similar words is better.
+
+    Args:
+        quality: (n,) qualities q.
+        similarity: (n,) similarities s of all words in [0, 1]; unknown ones (NaN) count as 1.
+
+    >>> import torch
+    >>> break_ties(torch.tensor([1.0, 1.0, 0.5]), torch.tensor([1.0, 0.8, torch.nan]))
+    tensor([1.0000, 0.9990, 0.5000])
+    """
+    return quality * (1 - _TIE_SHARE * (1 - similarity.nan_to_num(1.0)))
 
 
 def compare_findings(

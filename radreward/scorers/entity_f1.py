@@ -9,7 +9,7 @@ import torch
 
 from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
-from radreward.models.finding_comparison import compare_findings
+from radreward.models.finding_comparison import break_ties, compare_findings
 from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
@@ -32,9 +32,9 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. For the
-    quality, rules compare the findings that they read, see `compare_findings`. The others agree if their head words do,
-    see `head_word`.
+    from the candidate and tuples only in the candidate. For the quality, rules compare the findings that they read, see
+    `compare_findings`. The others agree if their head words do, see `head_word`. The total breaks ties, see
+    `break_ties`.
 
     Args:
         tagger: `rules`, or the folder of a saved tagger.
@@ -83,7 +83,7 @@ class EntityF1(StatelessScorer):
             compare_findings(findings[reference], findings[candidate], context).quality_by_head_word()
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
-        return Scores(total, None, None, status, evidence, torch.tensor(quality, dtype=torch.float32))
+        return Scores(total, None, None, status, evidence, break_ties(torch.tensor(quality).float(), total))
 
 
 def _words(entity: Entity) -> list[str]:

@@ -17,7 +17,7 @@ from huggingface_hub import constants
 from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
-from radreward.models.finding_comparison import compare_findings
+from radreward.models.finding_comparison import break_ties, compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
@@ -38,7 +38,8 @@ class RadGraphF1(StatelessScorer):
     both sets are empty. As published, identical reports without relations therefore score 0.5. The sub-scores are the
     two F1. The evidence lists entities that only one report has. The quality is that of
     the names of present and uncertain observations, without their places and degrees: rules compare those that they
-    read, see `compare_findings`, and the others agree if their head words do, see `head_word`.
+    read, see `compare_findings`, and the others agree if their head words do, see `head_word`. The total
+    breaks ties, see `break_ties`.
 
     Args:
         model: One of `MODELS`.
@@ -90,7 +91,8 @@ class RadGraphF1(StatelessScorer):
                 for (ref, cand), context in zip(rows, contexts, strict=True)
             ]
         )
-        return Scores(sub_scores.mean(1), sub_scores, None, (STATUS_OK,) * len(rows), evidence, quality)
+        total = sub_scores.mean(1)
+        return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, break_ties(quality, total))
 
     def _annotate(self, texts: Sequence[str]) -> list[tuple[set[Any], set[Any]]]:
         """Return entities and relations of each text."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.models.finding_comparison import compare_findings
+from radreward.models.finding_comparison import break_ties, compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
@@ -110,3 +111,13 @@ def test_findings_that_the_rules_read_stay_different_however_similar_their_words
         comparison = compare_findings(ReportFindings((Fact(key),), ()), ReportFindings((Fact("gallstones"),), ()))
         if comparison.reference:
             assert comparison.quality_by_similarity([[1.0]]) < 0.5
+
+
+@given(*[st.lists(st.floats(0, 1), min_size=2, max_size=2)] * 2)
+def test_words_order_equal_qualities_and_hardly_change_them(qualities: list[float], similarities: list[float]) -> None:
+    values = break_ties(torch.tensor(qualities), torch.tensor(similarities))
+    assert values.tolist() == pytest.approx(qualities, abs=0.005 + 1e-6)
+    if similarities[0] > similarities[1] + 1e-3:
+        equal = break_ties(torch.tensor([0.8, 0.8]), torch.tensor(similarities))
+        assert equal[0] > equal[1]
+    assert break_ties(torch.ones(2), torch.tensor([1.0, torch.nan])).tolist() == [1.0, 1.0]

@@ -15,6 +15,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
+from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
 from radreward.scorers.base import (
     SCORED_STATUSES,
@@ -65,7 +66,7 @@ class RaTEScore(Scorer):
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
     score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
     `EntityMatch`. In the total, matching normal statements can outweigh findings without a match. The quality counts
-    findings only, see `matched_qualities`.
+    findings only, see `matched_qualities`; of equal qualities, that with the higher total is higher, see `break_ties`.
 
     Args:
         tagger: Tagger of entities.
@@ -147,7 +148,7 @@ class RaTEScore(Scorer):
             status=status,
             status_fields=fields,
             evidence=_evidence(pairs, matches, contributions),
-            quality=torch.tensor(quality, dtype=torch.float32),
+            quality=break_ties(torch.tensor(quality).float(), total.float()),
         )
 
     def _status(

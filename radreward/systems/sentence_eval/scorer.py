@@ -17,6 +17,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
+from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision
 from radreward.models.report_findings import read_findings
@@ -70,7 +71,8 @@ class SentenceScorer(Scorer):
     partial, -1 contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores,
     see `feature_values`. Without a regressor, the total is the judge's overall score, from 0 to 5. The sub-scores are
     the features. The evidence of a row is a tuple of `JudgedSentence`. In the total, matching normal sentences can
-    outweigh findings without a match. The quality counts findings only, see `judged_quality`.
+    outweigh findings without a match. The quality counts findings only, see `judged_quality`; of equal
+    qualities, that with the higher overall score of the judge is higher, see `break_ties`.
 
     Args:
         judge: Judge of the sentences.
@@ -153,7 +155,7 @@ class SentenceScorer(Scorer):
             error_counts=None,
             status=tuple(status for status, _ in statuses),
             evidence=tuple(evidence),
-            quality=torch.from_numpy(table[:, 1]).float(),
+            quality=break_ties(torch.from_numpy(table[:, 1]).float(), torch.from_numpy(table[:, 0]).float() / 5),
             status_fields=tuple(field for _, field in statuses),
         )
 

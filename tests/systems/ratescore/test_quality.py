@@ -61,13 +61,13 @@ def test_the_encoder_compares_a_read_finding_with_unread_ones_only(scorer: RaTES
 
 def test_matching_normal_statements_do_not_offset_a_missed_finding(scorer: RaTEScore) -> None:
     short, long = qualities(scorer, REFERENCE, "Mild edema.", f"Mild edema. {NORMAL}")
-    assert long == pytest.approx(short, abs=1e-6)
+    assert long == pytest.approx(short, abs=0.005)
     short, long = (qualities(scorer, text, f"Mild edema. {NORMAL}")[0] for text in (REFERENCE, f"{REFERENCE} {NORMAL}"))
-    assert long == pytest.approx(short, abs=1e-6)
+    assert long == pytest.approx(short, abs=0.005)
 
 
 def test_a_normal_summary_of_a_normal_report_is_right(scorer: RaTEScore) -> None:
-    assert qualities(scorer, NORMAL, "No acute disease.") == [1.0]
+    assert qualities(scorer, NORMAL, "No acute disease.") == pytest.approx([1.0], abs=0.005)
     assert scorer.score([NORMAL], ["No acute disease."]).total[0] < 0.9
 
 
@@ -88,8 +88,8 @@ def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaT
     same, other = qualities(
         scorer, reference, "Left nodular density. Lobar collapse, more prominent than before.", "Left rib fracture."
     )
-    assert same == pytest.approx(1.0, abs=1e-6)
-    assert other == pytest.approx(0.25 / (0.25 + 0.5 + 1.0 + 0.5), abs=1e-6)
+    assert same == pytest.approx(1.0, abs=0.005)
+    assert other == pytest.approx(0.25 / (0.25 + 0.5 + 1.0 + 0.5), abs=0.005)
 
 
 def test_findings_exclude_normal_statements_and_body_parts(scorer: RaTEScore) -> None:

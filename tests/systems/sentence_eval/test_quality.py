@@ -90,18 +90,18 @@ def test_findings_in_unknown_words_count(scorer: Scorer, reference: str, candida
     quality = scorer.score([reference, reference], [candidate, f"{reference} PA and lateral views."]).quality
     assert quality is not None
     assert quality[0] < 0.9
-    assert quality[1] == 1
+    assert quality[1] > 0.995
 
 
 def test_normal_statements_do_not_offset_a_missed_finding(scorer: Scorer) -> None:
     candidates = ["Mild pulmonary edema.", f"Mild pulmonary edema. No pleural effusion. {NORMAL}"]
     scores = scorer.score([REFERENCE, f"{REFERENCE} {NORMAL}"], candidates)
     assert scores.quality is not None
-    assert scores.quality[0] == scores.quality[1]
+    assert float(scores.quality[0]) == pytest.approx(float(scores.quality[1]), abs=0.005)
     assert 0.2 < scores.quality[0] < 0.5
 
 
 def test_a_normal_summary_of_a_normal_report_is_right(scorer: Scorer) -> None:
     scores = scorer.score([NORMAL], ["No acute disease."])
     assert scores.quality is not None
-    assert scores.quality.tolist() == [1.0]
+    assert scores.quality.tolist() == pytest.approx([1.0], abs=0.005)
