@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -72,7 +73,7 @@ class SentenceScorer(Scorer):
     see `feature_values`. Without a regressor, the total is the judge's overall score, from 0 to 5. The sub-scores are
     the features. The evidence of a row is a tuple of `JudgedSentence`. In the total, matching normal sentences can
     outweigh findings without a match. The quality counts findings only, see `judged_quality`; of equal
-    qualities, that with the higher overall score of the judge is higher, see `break_ties`.
+    qualities, that with the higher total is higher, see `break_ties`.
 
     Args:
         judge: Judge of the sentences.
@@ -149,13 +150,16 @@ class SentenceScorer(Scorer):
         total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
             total[has_features] = self.regressor.predict(features[has_features])
+        # Totals have the scale of the regressor's targets; those of equal reports differ.
+        are_equal = torch.tensor(list(map(operator.eq, references, candidates)), dtype=torch.bool)
+        similarity = torch.from_numpy(total).float().sigmoid().masked_fill(are_equal, 1.0)
         return Scores(
             total=torch.from_numpy(total).float(),
             sub_scores=torch.from_numpy(features).float(),
             error_counts=None,
             status=tuple(status for status, _ in statuses),
             evidence=tuple(evidence),
-            quality=break_ties(torch.from_numpy(table[:, 1]).float(), torch.from_numpy(table[:, 0]).float() / 5),
+            quality=break_ties(torch.from_numpy(table[:, 1]).float(), similarity),
             status_fields=tuple(field for _, field in statuses),
         )
 
