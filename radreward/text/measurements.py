@@ -13,15 +13,18 @@ _MEASURE = rf"(?P<sizes>{_NUMBER}(?:\s?(?:x|by)\s?{_NUMBER})*)[\s-]?(?P<unit>[mc
 SIZE = re.compile(
     rf"\bmeasur(?:ing|es) (?:approximately |about |up to )?{_MEASURE}|\b{_MEASURE.replace('?P<', '?P<leading_')}"
     r"(?=(?: [a-z-]+){0,4} #)"
+    rf"|(?<=#)(?:,? | of (?:about )?| \(){_MEASURE.replace('?P<', '?P<trailing_')}"
+    r"(?! (?:above|below|from|inferior|lateral|medial|superior|to)\b)"
 )
-"""Size of a finding whose name is masked by `#`: after "measuring" or "measures", or before the name."""
+"""Size of a finding whose name is masked by `#`: after "measuring" or "measures", or before or after the name."""
 
 
 def parse_size(text: str) -> float | None:
     """Return the largest diameter in mm of the first size in a text, or None.
 
-    >>> parse_size("# measuring up to 1.2 x 0.8 cm"), parse_size("a 6 mm left #"), parse_size("# 4 cm above")
-    (12.0, 6.0, None)
+    >>> parse_size("# measuring up to 1.2 x 0.8 cm"), parse_size("a 6 mm left #"), parse_size("# of 3 cm")
+    (12.0, 6.0, 30.0)
+    >>> parse_size("# 4 cm above the carina")
     """
     match = SIZE.search(text)
     return size_of_match(match) if match else None
@@ -29,8 +32,9 @@ def parse_size(text: str) -> float | None:
 
 def size_of_match(match: re.Match[str]) -> float:
     """Return the largest diameter in mm of a match of `SIZE`."""
-    sizes = match["sizes"] or match["leading_sizes"]
-    unit = match["unit"] or match["leading_unit"]
+    sizes, unit = (
+        match[group] or match[f"leading_{group}"] or match[f"trailing_{group}"] for group in ("sizes", "unit")
+    )
     largest = max(map(float, re.findall(_NUMBER, sizes)))
     return round(largest * (10.0 if unit == "cm" else 1.0), 2)
 

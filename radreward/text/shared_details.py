@@ -23,6 +23,7 @@ _LIST_WITH_VERB = re.compile(
 """A list of findings before a verb in the plural, as in "edema and effusion have resolved"."""
 _DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
 _LIST_LINK = re.compile(r",? (?:and )?")
+_SIZE_OF_PLACE = re.compile(r"(?<= )(?:measuring )?(?P<size>\d{1,3}(?:\.\d{1,2})?\s?[cm]m) $")
 
 
 _SAME_LOCATION = re.compile(
@@ -91,17 +92,24 @@ def place_readings(own: str) -> tuple[str, ...]:
 
     >>> place_readings("#### in the right upper lobe, in the lingula and at the left base.")
     ('#### in the right upper lobe.', '#### in the lingula.', '#### at the left base.')
+    >>> place_readings("####, 5 mm in the right upper lobe and 8 mm in the lingula.")
+    ('####, measuring 5 mm in the right upper lobe.', '####, measuring 8 mm in the lingula.')
     >>> place_readings("#### in the right upper lobe.")
     ('#### in the right upper lobe.',)
     """
     places = list(_PLACE_AFTER.finditer(own))
     if len({LOCATION_WORDS[place[0]] for place in places}) < max(2, len(places)):
         return (own,)
-    links = [own[first.end() : second.start()] for first, second in zip(places, places[1:], strict=False)]
-    if not all(link and _LIST_LINK.fullmatch(link) for link in links):
+    starts = [0, *(place.end() for place in places[:-1])]
+    links = [own[start : place.start()] for start, place in zip(starts, places, strict=True)]
+    sizes = [_SIZE_OF_PLACE.search(link) for link in links]
+    if all(sizes):
+        links = [_SIZE_OF_PLACE.sub("", link) for link in links]
+    if not all(link and _LIST_LINK.fullmatch(link) for link in links[1:]):
         return (own,)
-    before, after = own[: places[0].start()], own[places[-1].end() :]
-    return tuple(f"{before}{place[0]}{after}" for place in places)
+    after = own[places[-1].end() :]
+    measures = [f"measuring {size['size']} " if size and all(sizes) else "" for size in sizes]
+    return tuple(f"{links[0]}{size}{place[0]}{after}" for size, place in zip(measures, places, strict=True))
 
 
 def with_inherited_location(fact: Fact, earlier: Fact, between: str) -> Fact:

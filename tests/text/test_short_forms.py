@@ -23,3 +23,20 @@ from radreward.text.sentence_parser import sentence_facts
 )
 def test_sides_changes_and_distances_in_short_forms(text: str, fact: Fact) -> None:
     assert sentence_facts(text) == (fact,)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (
+            "Two nodules, 5 mm in the right upper lobe and 8 mm in the left lower lobe.",
+            {"right upper": 5, "left lower": 8},
+        ),
+        ("Mass 3 cm in the right upper lobe.", {"right upper": 30}),
+        ("Nodule (6 mm) in the lingula.", {"left middle": 6}),
+        ("A left lung nodule of about 7 mm is seen.", {"left": 7}),
+        ("Nodule 2 cm above the left hemidiaphragm.", {"left lower": None}),
+    ],
+)
+def test_sizes_after_a_name_or_before_its_places(text: str, sizes: dict[str, float | None]) -> None:
+    assert {fact.location: fact.size for fact in sentence_facts(text)} == sizes
