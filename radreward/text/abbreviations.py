@@ -34,7 +34,7 @@ _WORDS = "|".join(
 )
 ABBREVIATION = re.compile(
     rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
-    r"|(?<=[Oo]n the )[LR](?=[.,;]|$)|(?<=to the )[LR](?=[.,;]|$)|(?<=\()[LR](?=\)))"
+    r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\)))"
 )
 """Abbreviations in a text; single letters before a word or an ordinal, after "on the" or "to the", or in brackets."""
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}

@@ -50,7 +50,7 @@ def without_comparisons(masked: str) -> str:
     Both compared sides are named.
 
     >>> without_comparisons("#######, left larger than right.")
-    '#######, bilateral~~~~~~~~~~~~~.'
+    '#######, ~~~~~~~~~~~~~bilateral.'
     >>> without_comparisons("the right ####### is larger than the left.")
     'the right ####### is ~~~~~~~~~~~~~~~~~~~~.'
     >>> without_comparisons("a ###### larger than 3 cm.")
@@ -63,7 +63,7 @@ def without_comparisons(masked: str) -> str:
 
 def _both_sides(match: re.Match[str]) -> str:
     length = len(match[0])
-    return _BOTH_SIDES.ljust(length, "~") if match["first"] and length >= len(_BOTH_SIDES) else "~" * length
+    return _BOTH_SIDES.rjust(length, "~") if match["first"] and length >= len(_BOTH_SIDES) else "~" * length
 
 
 def mentions_change(sentence: str) -> bool:

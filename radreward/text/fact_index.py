@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from radreward.text.facts import Fact
+from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 
 
@@ -24,7 +25,7 @@ class FactIndex:
         self._numbers = defaultdict[tuple[object, ...], list[int]](list)
         for number, sentence in enumerate(sentences):
             for fact in sentence_facts(sentence):
-                for key in (fact, fact[:2]):
+                for key in (fact, fact[:2], fact[:1]):
                     self._numbers[key].append(number)
 
     def stating(self, fact: Fact) -> Sequence[int]:
@@ -33,3 +34,8 @@ class FactIndex:
         A fact whose details stand in several sentences is found by its name and certainty.
         """
         return self._numbers.get(fact) or self._numbers.get(fact[:2], [])
+
+    def about(self, finding: str) -> Sequence[int]:
+        """Return the numbers of the sentences about a finding or a related one, see `is_related`."""
+        names = [key for key in self._numbers if len(key) == 1 and is_related(finding, str(key[0]))]
+        return sorted({number for name in names for number in self._numbers[name]})

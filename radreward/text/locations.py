@@ -50,9 +50,12 @@ LOCATION_WORDS: dict[str, str] = {
 }
 """The canonical location of each lowercase phrase."""
 CARINA_DISTANCE = re.compile(
-    r"\b(?P<distance>\d{1,2}(?:\.\d{1,2})?)\s?(?P<unit>[cm]m) (?:above|from|proximal to|superior to) (?:the )?carina\b"
+    r"(?<!\bwas )(?<!\bpreviously )(?P<below>\bless than |< ?|~)?(?<![\d.])(?P<distance>\d{1,2}(?:\.\d{1,2})?)"
+    r"(?: ?(?:-|to) ?\d{1,2}(?:\.\d{1,2})?)?[\s-]?(?P<unit>[cm]m) "
+    r"(?:above|from|proximal to|superior to) (?:the )?carina\b"
 )
-"""Distance of the tip of a tube from the carina."""
+"""Distance of the tip of a tube from the carina, or the smaller one of two; distances in the past are left out. In
+`without_comparisons`, ~ ends "less than"."""
 _SAFE_DISTANCE = 20.0
 """Distance in mm from which the tip of an endotracheal tube is high enough."""
 
@@ -69,7 +72,8 @@ def canonical_location(words: str) -> str:
     if match is None:
         raise ValueError(f"Expected a location but got {words!r}.")
     millimetres = float(match["distance"]) * (10 if match["unit"] == "cm" else 1)
-    return "above carina" if millimetres >= _SAFE_DISTANCE else "at carina"
+    is_high = millimetres > _SAFE_DISTANCE or (millimetres == _SAFE_DISTANCE and not match["below"])
+    return "above carina" if is_high else "at carina"
 
 
 _NEIGHBORS = {

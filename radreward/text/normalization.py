@@ -52,20 +52,25 @@ def join_lines(text: str) -> str:
     r"""Return a text with one space between words; line breaks become a space or an empty line.
 
     It is an empty line, which ends a sentence, if an empty line, an item or a heading follows and no punctuation
-    precedes.
+    precedes. After a line with a capital, small letters go on with its sentence.
 
-    >>> join_lines("Left\neffusion\n- No  edema\n\nStable,\n\nsmall"), join_lines("IMPRESSION:\n\nClear")
-    ('Left effusion\n\n- No edema\n\nStable, small', 'IMPRESSION: Clear')
+    >>> join_lines("Left\neffusion\n- No  edema\n\nStable,\n\nsmall"), join_lines("No\n\nedema")
+    ('Left effusion\n\n- No edema\n\nStable, small', 'No edema')
     """
     parts: list[str] = []
+    starts_with_capital = False
     after_empty_line = False
     for line in (" ".join(line.split()) for line in text.splitlines()):
         if not line:
             after_empty_line = True
             continue
+        ends_sentence = False
         if parts:
-            ends_sentence = parts[-1][-1] not in _CLOSING and (after_empty_line or LINE_START.match(line))
+            is_start = LINE_START.match(line) or (after_empty_line and not (starts_with_capital and line[0].islower()))
+            ends_sentence = bool(is_start) and parts[-1][-1] not in _CLOSING
             parts.append("\n\n" if ends_sentence else " ")
+        if ends_sentence or not parts:
+            starts_with_capital = line[0].isupper()
         parts.append(line)
         after_empty_line = False
     return "".join(parts)

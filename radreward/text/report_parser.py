@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
 from radreward.text.normalization import join_lines
@@ -15,6 +16,7 @@ BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
 
 _ANAPHORA = re.compile(r"(?:it|its|this|these|those|they|their|that|which|otherwise|however)\b", re.IGNORECASE)
+_ITEM = re.compile(r"[-*\u2022]\s")
 _BACK_REFERENCE = re.compile(r"(?:this|these)\b", re.IGNORECASE)
 _TITLES: dict[Section, str] = {
     "indication": (
@@ -57,7 +59,7 @@ def parse_report(text: str) -> AnnotatedReport:
 
     Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. In a
     report without a heading for findings or impression and without text before its headings, only the first sentence
-    after each heading belongs to it, and the others are findings.
+    or paragraph after each heading belongs to it, and the others are findings.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
@@ -72,22 +74,23 @@ def parse_report(text: str) -> AnnotatedReport:
     text = join_lines(text)
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings), len(text)]
-    sentences = _parse_section(split_at_stops(text[: ends[0]]), "findings")
+    sentences = _parse_section(text[: ends[0]], "findings")
     titles = {_SECTION_OF_TITLE[heading[1].lower()] for heading in headings}
     has_findings = bool(sentences) or not titles.isdisjoint(BODY_SECTIONS)
     for heading, end in zip(headings, ends[1:], strict=True):
         section = _SECTION_OF_TITLE[heading[1].lower()]
         sentences.append(PartiallyParsedSentence(heading[0], (), section))
-        sentences += _parse_section(split_at_stops(text[heading.end() : end]), section, has_findings)
+        sentences += _parse_section(text[heading.end() : end], section, has_findings)
     return AnnotatedReport(tuple(sentences))
 
 
-def _parse_section(texts: list[str], section: Section, has_findings: bool = True) -> list[Sentence]:
-    """Return the sentences of a section. Without findings elsewhere, they are what follows its first sentence."""
+def _parse_section(text: str, section: Section, has_findings: bool = True) -> list[Sentence]:
+    """Return the sentences of a section. Without findings elsewhere, they are what follows its first part."""
     if section not in BODY_SECTIONS:
-        rest = len(texts) if has_findings else 1
-        own: list[Sentence] = [PartiallyParsedSentence(sentence, (), section) for sentence in texts[:rest]]
-        return own + _parse_section(texts[rest:], "findings")
+        own, rest = (text, "") if has_findings else _first_part(text)
+        unread: list[Sentence] = [PartiallyParsedSentence(sentence, (), section) for sentence in split_at_stops(own)]
+        return unread + _parse_section(rest, "findings")
+    texts = split_at_stops(text)
     sentences: list[Sentence] = []
     for sentence, following in zip(texts, [*texts[1:], ""], strict=False):
         parsed = parse_sentence(sentence)
@@ -97,6 +100,21 @@ def _parse_section(texts: list[str], section: Section, has_findings: bool = True
         if len(sentences) > 1 and _BACK_REFERENCE.match(sentence):
             sentences[-2:] = _with_shared_details(*sentences[-2:])
     return sentences
+
+
+def _first_part(text: str) -> tuple[str, str]:
+    r"""Return the first part of a section, and the rest: its first paragraph with the items of a list, or sentence.
+
+    >>> _first_part("cough\n\n- fever\n\nLungs are clear."), _first_part("Cough. Lungs are clear.")
+    (('cough\n\n- fever', 'Lungs are clear.'), ('Cough.', 'Lungs are clear.'))
+    """
+    first, *paragraphs = text.strip().split("\n\n")
+    others = list(dropwhile(_ITEM.match, paragraphs))
+    if others:
+        items = paragraphs[: len(paragraphs) - len(others)]
+        return "\n\n".join((first, *items)), "\n\n".join(others)
+    sentence, *rest = split_at_stops(first) or [""]
+    return sentence, "\n\n".join((" ".join(rest), *paragraphs))
 
 
 def _with_shared_details(first: Sentence, second: Sentence) -> tuple[Sentence, Sentence]:

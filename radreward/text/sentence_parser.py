@@ -103,7 +103,7 @@ _FINDING_OF_NAME: dict[str, str] = {
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
-_SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
+_SEVERITY = re.compile(compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b)")
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
@@ -119,7 +119,11 @@ _NO_FINDING = re.compile(
     r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
 )
 """Phrases with the name of a finding that state none."""
-_CALLED_NORMAL = re.compile(r"\b(?:is|are|appears?|remains?) (?:\w+ )?(?:clear|normal|unremarkable|intact)\b")
+_CALLED_NORMAL = re.compile(
+    r"^(?!.*\b(?:in|on|which|that)\b).*\b(?:is|are|appears?|remains?) "
+    r"(?:(?:again|grossly|now|otherwise|still|well) )?(?:clear|normal|unremarkable|intact)\b"
+)
+"""A clause that calls something normal, but does not say where the rest of the sentence is."""
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -257,8 +261,8 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
         floor = mentions[index - 1].end if index else 0
         is_last = index + 1 == len(mentions)
         ceiling = len(masked) if is_last else mentions[index + 1].start
-        starts = clause_starts[: bisect_right(clause_starts, mention.start)]
-        start = starts[-1] if index else _end_of_normal_clauses(masked, starts)
+        clause = bisect_right(clause_starts, mention.start)
+        start = clause_starts[clause - 1] if index else _end_of_normal_clauses(masked, clause_starts[:clause])
         end = ceiling if is_last else clause_starts[bisect_right(clause_starts, ceiling) - 1]
         scopes.append((max(floor, start), end if end >= mention.end else ceiling))
     return scopes
@@ -270,7 +274,7 @@ def _end_of_normal_clauses(masked: str, clause_starts: list[int]) -> int:
     Other clauses before the first name of a sentence have its place or degree, as in "on the left, there is".
     """
     clauses = pairwise(clause_starts)
-    return max((end for start, end in clauses if _CALLED_NORMAL.search(masked, start, end)), default=0)
+    return max((end for start, end in clauses if _CALLED_NORMAL.match(masked[start:end])), default=0)
 
 
 def _parse_sides(

@@ -188,7 +188,7 @@ def test_is_fully_parsed_true(text: str) -> None:
         "No effusion and cardiomegaly.",
         "Left basilar atelectasis or pneumonia.",
         "Atelectasis versus pneumonia at the left base.",
-        "Small nodule of 4 mm.",
+        "Small nodule as large as a pea.",
         "Pleural effusion, left greater than right.",
         "The drain is in the left chest.",
         "Possible effusion, cardiomegaly.",

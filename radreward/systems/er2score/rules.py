@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from radreward.criteria import Criteria
+from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.criteria.error_counting import compare_facts
 from radreward.data.statement_tokens import StatementTokens
 from radreward.models.finding_comparison import compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.text.fact_index import FactIndex
 from radreward.text.facts import Fact
+from radreward.text.normalization import wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Side
+
+_COUNTED = [frozenset(criteria.tags) for criteria in (RadCliQCriteria(), RadCliQSignificanceCriteria())]
+"""Tags of the criteria whose errors rules count."""
 
 
 class RuleError(NamedTuple):
@@ -53,20 +57,38 @@ class RuleDecision(NamedTuple):
         if self.errors is None:
             return errors
         return {
-            side: torch.lerp(own, self._by_statement(side, statements[side], own.shape[1]), rule_share * self.share)
+            side: torch.lerp(
+                own,
+                _by_statement([error for error in self.errors if error.side is side], statements, side, own.shape[1]),
+                rule_share * self.share,
+            )
             for side, own in errors.items()
         }
 
-    def _by_statement(self, side: Side, statements: StatementTokens, num_criteria: int) -> Tensor:
-        """Return the (M + 1, N) errors of M statements; those that state one fact share its errors."""
-        found = torch.zeros(len(statements.spans) + 1, num_criteria)
-        own = [error for error in self.errors or () if error.side is side]
-        index = FactIndex(statements.words(number) for number in range(len(statements.spans)) if own)
-        for error in own:
-            numbers = index.stating(error.fact) or [len(statements.spans)]
-            for number in numbers:
-                found[number, error.column] += 1 / len(numbers)
+
+AGREEMENT = RuleDecision(1.0, 1.0, ())
+"""Decision about two reports of one wording, whatever the rules read in it."""
+
+
+def _by_statement(
+    errors: Sequence[RuleError], statements: Mapping[Side, StatementTokens], side: Side, num_criteria: int
+) -> Tensor:
+    """Return the (M + 1, N) errors of the M statements of a report. Statements that state one fact share its errors.
+
+    A statement that both reports have shows no error. If only such statements state a fact, its errors go to the
+    others about the same finding, and otherwise to no statement, as in the last row.
+    """
+    own, other = (list(map(part.words, range(len(part.spans)))) for part in (statements[side], statements[side.other]))
+    found = torch.zeros(len(own) + 1, num_criteria)
+    if not errors:
         return found
+    shared = set(map(wording_key, other))
+    index = FactIndex("" if wording_key(text) in shared else text for text in own)
+    for error in errors:
+        numbers = index.stating(error.fact) or index.about(error.fact.finding) or [len(own)]
+        for number in numbers:
+            found[number, error.column] += 1 / len(numbers)
+    return found
 
 
 def decide(
@@ -85,10 +107,10 @@ def decide(
     """
     quality, share = compare_findings(reference, candidate, context).decided()
     columns = {tag: column for column, tag in enumerate(criteria.tags)}
+    if columns.keys() not in _COUNTED:
+        return RuleDecision(quality, share, None)
     errors = []
     for error in compare_facts(reference.facts, candidate.facts, is_generated=False).errors:
-        column = columns.get(error.tag_with_significance, columns.get(error.tag))
-        if column is None:
-            return RuleDecision(quality, share, None)
-        errors.append(RuleError(column, error.side, error.fact))
+        tag = error.tag if error.tag in columns else error.tag_with_significance
+        errors.append(RuleError(columns[tag], error.side, error.fact))
     return RuleDecision(quality, share, tuple(errors))

@@ -24,8 +24,9 @@ from radreward.models.report_findings import read_findings
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
-from radreward.systems.er2score.rules import RuleDecision, decide
+from radreward.systems.er2score.rules import AGREEMENT, RuleDecision, decide
 from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors
+from radreward.text.normalization import wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores, Side, TokenPath
 
@@ -59,10 +60,10 @@ class RewardModelScorer(Scorer):
     The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
     (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
     saved without a calibration. If the calibration has a share of rules, they have it in the quality, and in the errors
-    of a model with evidence, as far as they decide about the findings, see `RuleDecision`. With an
-    `EvidenceRewardModel`, the quality depends on the age and the indication of the patient, see `findings_for_patient`.
-    If this model has a calibration, the evidence of a pair is a tuple of `StatementEvidence`. Candidates of one
-    reference share its tokens. Equal pairs are scored once. Adapters are merged.
+    of a model with evidence, as far as they decide about the findings, see `RuleDecision`. The quality is divided by 1
+    + `ERROR_COST` · errors. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the
+    patient, see `findings_for_patient`. If this model has a calibration, the evidence of a pair is a tuple of
+    `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are scored once. Adapters are merged.
 
     Args:
         artifact: Model, template, maximum length and calibration; not modified.
@@ -179,7 +180,7 @@ class RewardModelScorer(Scorer):
             counts[rewards == 0] = 0.0  # without evidence there is no error, whatever the curve has at 0
             evidence = self._locate_errors(pairs, counts, decisions)
         if quality is not None and counts is not None:
-            quality = quality / (1 + ERROR_COST * counts.sum(1))
+            quality = quality / (1 + ERROR_COST * criteria.number_of_errors(counts))
         return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
 
     def _decide(
@@ -190,7 +191,9 @@ class RewardModelScorer(Scorer):
             return None
         findings = read_findings(dict.fromkeys((*references, *candidates)), embedded_gate())
         return [
-            decide(findings[reference], findings[candidate], self.artifact.model.criteria, context)
+            AGREEMENT
+            if wording_key(reference) == wording_key(candidate)
+            else decide(findings[reference], findings[candidate], self.artifact.model.criteria, context)
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)
         ]
 

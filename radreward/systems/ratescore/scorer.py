@@ -66,7 +66,7 @@ class RaTEScore(Scorer):
     The total is RaTEScore, in [0, 1] if negative cosines are clamped. There is one sub-score per entity type, minus the
     score loss of its entities, so that total = 1 + sum of sub-scores. The evidence of a row is a tuple of
     `EntityMatch`. In the total, matching normal statements can outweigh findings without a match. The quality counts
-    findings only, see `matched_qualities`; of equal qualities, that with the higher total is higher, see `break_ties`.
+    findings only, see `matched_qualities`; the total breaks ties, see `break_ties`.
 
     Args:
         tagger: Tagger of entities.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -72,8 +71,8 @@ class SentenceScorer(Scorer):
     partial, -1 contradicted, 0 no counterpart. The total is a regressor's prediction from the features of these scores,
     see `feature_values`. Without a regressor, the total is the judge's overall score, from 0 to 5. The sub-scores are
     the features. The evidence of a row is a tuple of `JudgedSentence`. In the total, matching normal sentences can
-    outweigh findings without a match. The quality counts findings only, see `judged_quality`; of equal
-    qualities, that with the higher total is higher, see `break_ties`.
+    outweigh findings without a match. The quality counts findings only, see `judged_quality`; the total breaks ties,
+    see `break_ties`.
 
     Args:
         judge: Judge of the sentences.
@@ -150,9 +149,7 @@ class SentenceScorer(Scorer):
         total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
             total[has_features] = self.regressor.predict(features[has_features])
-        # Totals have the scale of the regressor's targets; those of equal reports differ.
-        are_equal = torch.tensor(list(map(operator.eq, references, candidates)), dtype=torch.bool)
-        similarity = torch.from_numpy(total).float().sigmoid().masked_fill(are_equal, 1.0)
+        similarity = torch.from_numpy(total).float().sigmoid()  # totals have the scale of the regressor's targets
         return Scores(
             total=torch.from_numpy(total).float(),
             sub_scores=torch.from_numpy(features).float(),

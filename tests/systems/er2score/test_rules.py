@@ -1,12 +1,14 @@
 """Share of rules in the scores of a reward model."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import radreward
 from radreward.criteria import CrimsonCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
 from radreward.data.statement_tokens import StatementTokens
 from radreward.models import load_reward_model
@@ -15,6 +17,8 @@ from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.systems.er2score.rules import RuleDecision, RuleError, decide
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, ERROR_COST, RewardModelScorer
 from radreward.text.facts import Fact
+from radreward.text.normalization import wording_key
+from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Side
 
 REFERENCE = "Large left effusion, new. Scoliosis. No edema."
@@ -22,6 +26,12 @@ CANDIDATES = [
     "Right effusion, stable.",
     "Large left effusion. Finely branching lines in the right lung.",
     "Scoliosis. No effusion. The rib is broken.",
+]
+SENTENCES = [
+    *("Pulmonary vascular congestion.", "Edema has worsened.", "Mild edema.", "No edema.", "Possible right pneumonia."),
+    *("ETT tip 4 cm above the carina.", "The ETT is new.", "ETT tip 1 cm above the carina.", "Lungs are clear."),
+    *("Small left effusion.", "Bilateral effusions.", "The effusion has increased.", "Right lower lobe opacity."),
+    *("Finely branching lines at the left base.", "Nodule of 8 mm in the lingula.", "This nodule is unchanged."),
 ]
 FACTS = st.lists(
     st.sampled_from([Fact(name, location=place) for name in ("effusion", "edema", "ett") for place in (None, "left")]),
@@ -69,9 +79,36 @@ def test_criteria_that_rules_do_not_count_keep_the_errors_of_the_model() -> None
     assert decision.errors is None
     errors = {Side.REFERENCE: torch.ones(1, 7)}
     assert decision.mean_errors(errors, {}, 1.0) is errors
+    same = decide(reference, reference, CrimsonCriteria())
+    assert same.errors is None
     radcliq = decide(reference, candidate, RadCliQCriteria()).errors
     assert radcliq is not None
     assert [(error.column, error.side) for error in radcliq] == [(1, "reference"), (0, "candidate")]
+
+
+def random_report(rng: Random, shared: list[str]) -> str:
+    sentences = [*shared, *rng.sample(SENTENCES, rng.randint(0, 2))] or [SENTENCES[0]]
+    return " ".join(rng.sample(sentences, len(sentences)))
+
+
+def test_a_statement_of_both_reports_shows_no_error() -> None:
+    rng = Random(0)
+    shared = [rng.sample(SENTENCES, rng.randint(0, 3)) for _ in range(150)]
+    pairs = [(random_report(rng, own), random_report(rng, own)) for own in shared]
+    pairs += [("PTX at the R base. Large L PTX.", "ptx at the r base. large l ptx.")]
+    scores = radreward.load("er2score").score([first for first, _ in pairs], [second for _, second in pairs])
+    assert scores.errors is not None
+    assert scores.evidence is not None
+    assert scores.errors[-1] == 0
+    for (reference, candidate), evidence in zip(pairs, scores.evidence, strict=True):
+        words = {
+            side: set(map(wording_key, split_sentences(text)))
+            for side, text in zip(Side, (reference, candidate), strict=True)
+        }
+        assert evidence is not None
+        for entry in evidence:
+            if entry.errors:
+                assert wording_key(entry.text) not in words[entry.side.other], (entry, reference, candidate)
 
 
 def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings() -> None:
