@@ -113,4 +113,4 @@ def test_technique_quality_and_limits_change_no_quality(name: str) -> None:
     scores = radreward.load(name).score([reference], [f"{prose} {reference}"])
     assert scores.status == ("ok",)
     assert scores.quality is not None
-    assert float(scores.quality) == pytest.approx(1.0, abs=1e-4)
+    assert float(scores.quality) == pytest.approx(1.0, abs=0.005)  # words break ties
