@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
 
 from radreward.criteria import CrimsonCriteria, crimson_score
-from radreward.io.artifacts import fingerprint
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
-from radreward.text import fact_matching
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
 from radreward.text.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Fact, describe_fact
@@ -75,9 +73,8 @@ class Crimson(StatelessScorer):
     requires_report = True
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes the rules and words of `radreward.text`."""
-        folder = Path(fact_matching.__file__).parent
-        return super().code_version() + fingerprint({path.name: path for path in folder.iterdir() if path.is_file()})
+        """See `StatelessScorer.code_version`. The version includes the rules."""
+        return super().code_version() + rules_version()
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

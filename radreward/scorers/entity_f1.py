@@ -11,6 +11,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
 from radreward.models.finding_comparison import break_ties, compare_findings
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.systems.ratescore.quality import finding_phrases
@@ -61,8 +62,8 @@ class EntityF1(StatelessScorer):
         super().__init__()
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes the tagger and the gate."""
-        return super().code_version() + fingerprint(self._tagger.fingerprint(), self.gate.fingerprint)
+        """See `StatelessScorer.code_version`. The version includes tagger, gate and rules."""
+        return super().code_version() + fingerprint(self._tagger.fingerprint(), self.gate.fingerprint, rules_version())
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

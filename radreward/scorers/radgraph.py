@@ -19,6 +19,7 @@ from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.models.finding_comparison import break_ties, compare_findings
 from radreward.models.report_findings import ReportFindings
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.patient_context import PatientContext
@@ -71,6 +72,10 @@ class RadGraphF1(StatelessScorer):
     def sub_names(self) -> tuple[str, ...]:
         """See `Scorer.sub_names`."""
         return ("entities", "relations")
+
+    def code_version(self) -> str:
+        """See `StatelessScorer.code_version`. The version includes the rules."""
+        return super().code_version() + rules_version()
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

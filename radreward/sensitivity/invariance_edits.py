@@ -56,7 +56,7 @@ def _replace_synonyms(report: ReportSentences, rng: Random) -> str:
 
 
 def _abbreviate(report: ReportSentences, rng: Random) -> str:
-    return _replace_phrases(report_text(report), {long: short for short, long in ABBREVIATIONS.items()})
+    return _replace_phrases(report_text(report), {long: short for short, long in reversed(ABBREVIATIONS.items())})
 
 
 def _vary_white_space(report: ReportSentences, rng: Random) -> str:

@@ -21,6 +21,7 @@ from radreward.models.evidence import TokenEvidence
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision, check_precision
 from radreward.models.report_findings import read_findings
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
@@ -36,7 +37,7 @@ EMBEDDED_DIR = Path(__file__).with_name("embedded")
 """Folder of the shipped model."""
 REWARD_DECIMALS = 4
 """Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
-ERROR_COST = 0.05
+ERROR_COST = 0.02
 """The quality is divided by 1 plus this per expected error, so that small errors show, too."""
 SORT_WINDOW = 4096
 """Pairs that are tokenized and sorted by length together."""
@@ -150,6 +151,8 @@ class RewardModelScorer(Scorer):
                 for curves in (artifact.calibration, artifact.finding_weights_calibration)
             ),
             artifact.rule_share,
+            rules_version(),
+            ERROR_COST,
             self.precision,
             self.on_too_long,
             {name: value.float() for name, value in artifact.weights_to_save().items()},

@@ -17,6 +17,7 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
 from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import (
     SCORED_STATUSES,
     STATUS_NO_ENTITIES,
@@ -167,7 +168,7 @@ class RaTEScore(Scorer):
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
         parts = (self.tagger.fingerprint(), self.encoder.fingerprint, self.affinity.to_dict())
-        return fingerprint(*parts, self.gate.fingerprint, self.no_entity_score, self.on_too_long)
+        return fingerprint(*parts, self.gate.fingerprint, self.no_entity_score, self.on_too_long, rules_version())
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings, tagger, W and p. The encoder is stored by its name and settings, without weights.

@@ -21,6 +21,7 @@ from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision
 from radreward.models.report_findings import read_findings
+from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
@@ -180,9 +181,11 @@ class SentenceScorer(Scorer):
         return reference_hash(" ".join(reference)) in self.training_info.get(FITTED_REFERENCES, ())
 
     def fingerprint(self) -> str:
-        """Return a hash of judge, features, regressor and gate."""
+        """Return a hash of judge, features, regressor, gate and rules."""
         regressor = None if self.regressor is None else self.regressor.fingerprint()
-        return fingerprint(self.feature_set, self.judge.fingerprint(), regressor, self.gate.fingerprint)
+        return fingerprint(
+            self.feature_set, self.judge.fingerprint(), regressor, self.gate.fingerprint, rules_version()
+        )
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Save atomically. A chat judge is not saved and must be passed to `from_pretrained`.

@@ -1,0 +1,25 @@
+"""Version of the rules that read and compare findings, so that stored scores of other rules are not used."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from pathlib import Path
+
+from radreward import text
+from radreward.criteria import error_counting, quality
+from radreward.io.artifacts import fingerprint
+from radreward.models import finding_comparison, report_findings
+
+
+@cache
+def rules_version() -> str:
+    """Return a hash of the code and the word lists that read findings, compare them and count errors.
+
+    >>> len(rules_version()) >= 16
+    True
+    """
+    folder = Path(inspect.getfile(text)).parent
+    modules = map(inspect.getfile, (error_counting, quality, finding_comparison, report_findings))
+    files = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, modules))
+    return fingerprint({path.name: path for path in files})
