@@ -17,7 +17,6 @@ def test_fingerprint_changes_with_the_rules(name: str, monkeypatch: pytest.Monke
 
 
 def test_version_is_of_code_and_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts: list[dict[str, object]] = []
-    monkeypatch.setattr(rules_version, "fingerprint", lambda files: parts.append(files) or "version")
-    assert rules_version.rules_version.__wrapped__() == "version"
-    assert {"findings.txt", "sentence_parser.py", "finding_comparison.py", "error_counting.py"} <= parts[0].keys()
+    monkeypatch.setattr(rules_version, "fingerprint", lambda files: " ".join(files))
+    names = rules_version.rules_version.__wrapped__().split()
+    assert {"findings.txt", "sentence_parser.py", "finding_comparison.py", "error_counting.py"} <= set(names)
