@@ -28,8 +28,8 @@ GROUPS = 200
 CANDIDATES = 3
 """Generated candidates of a reference; the reference itself and a report of another patient are candidates too."""
 REQUIRED: tuple[tuple[ScoreOutput, float, float], ...] = (("total", 0.0, 1e-5), ("quality", 0.99, 0.005))
-"""Share of the cases in which an output must not get worse by what is right, or better by what is wrong; and differences
-that count as none, relative to their size. Words that state no finding change a quality by up to half a percent."""
+"""Share of the cases in which an output must not get worse by what is right, or better by what is wrong, and relative
+differences that count as none: words that state no finding change a quality by up to half a percent."""
 
 
 class Case(NamedTuple):

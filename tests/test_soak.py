@@ -54,7 +54,7 @@ def test_false_findings_that_raise_a_quality_are_counted(monkeypatch: pytest.Mon
 
         def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
             scores = super()._score_valid(references, candidates)
-            return scores._replace(quality=scores.total / 10_000)
+            return scores._replace(quality=scores.total / 1_000)
 
     monkeypatch.setattr(false_findings, "METRICS", ("long",))
     monkeypatch.setattr(false_findings, "load", lambda name: LongIsGood(lambda reference, text: len(text)))
