@@ -1,7 +1,6 @@
 """Tests of the CRIMSON scorer: the formula end to end, attribute errors by the guideline, context, and invariances."""
 
 from itertools import permutations
-from pathlib import Path
 from random import Random
 from typing import get_args
 
@@ -241,14 +240,6 @@ def test_text_that_is_no_report_gets_status() -> None:
     scores = load("crimson").score(["Pneumonia."], ["The cat sat on the mat."])
     assert scores.total.isnan().all()
     assert "no finding and no normal statement recognised in the candidate" in scores.status[0]
-
-
-def test_fingerprint_depends_on_the_words_of_the_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Crimson().fingerprint()
-    assert Crimson().fingerprint() == before
-    (tmp_path / "fact_matching.py").touch()
-    monkeypatch.setattr("radreward.text.fact_matching.__file__", str(tmp_path / "fact_matching.py"))
-    assert Crimson().fingerprint() != before
 
 
 def test_evidence_lists_what_is_not_read() -> None:

@@ -65,7 +65,7 @@ def test_age_and_indication_weigh_the_quality_as_in_python(service: Service) -> 
     )
     quality = [entry["scores"]["ratescore"]["quality"] for entry in answer.body["pairs"]]
     assert expected is not None
-    assert quality == expected.tolist()
+    assert quality == pytest.approx(expected.tolist(), abs=1e-6)
     assert quality[1] > quality[2]
 
 

@@ -1,4 +1,4 @@
-"""What rules decide about a pair of reports: its quality, its errors by criterion, and where the errors are stated."""
+"""Decisions of rules about a pair of reports: its quality, its errors by criterion, and where the errors are stated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RuleError(NamedTuple):
 
 
 class RuleDecision(NamedTuple):
-    """What rules decide about a pair."""
+    """Decision of rules about a pair."""
 
     quality: float
     share: float
