@@ -183,7 +183,7 @@ class RewardModelScorer(Scorer):
             counts[rewards == 0] = 0.0  # without evidence there is no error, whatever the curve has at 0
             evidence = self._locate_errors(pairs, counts, decisions)
         if quality is not None and counts is not None:
-            quality = quality / (1 + ERROR_COST * criteria.number_of_errors(counts))
+            quality = (quality / (1 + ERROR_COST * criteria.number_of_errors(counts.double()))).float()
         return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
 
     def _decide(

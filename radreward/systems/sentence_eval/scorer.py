@@ -150,14 +150,15 @@ class SentenceScorer(Scorer):
         total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
             total[has_features] = self.regressor.predict(features[has_features])
-        similarity = torch.from_numpy(total).float().sigmoid()  # totals have the scale of the regressor's targets
+        # Totals have the scale of the regressor's targets. A float32 sigmoid would depend on the place in the batch.
+        similarity = torch.from_numpy(total).sigmoid()
         return Scores(
             total=torch.from_numpy(total).float(),
             sub_scores=torch.from_numpy(features).float(),
             error_counts=None,
             status=tuple(status for status, _ in statuses),
             evidence=tuple(evidence),
-            quality=break_ties(torch.from_numpy(table[:, 1]).float(), similarity),
+            quality=break_ties(torch.from_numpy(table[:, 1]), similarity).float(),
             status_fields=tuple(field for _, field in statuses),
         )
 
