@@ -79,16 +79,16 @@ def _by_statement(
     others about the same finding, and otherwise to no statement, as in the last row.
     """
     own, other = (list(map(part.words, range(len(part.spans)))) for part in (statements[side], statements[side.other]))
-    found = torch.zeros(len(own) + 1, num_criteria)
+    located = torch.zeros(len(own) + 1, num_criteria)
     if not errors:
-        return found
+        return located
     shared = set(map(wording_key, other))
     index = FactIndex("" if wording_key(text) in shared else text for text in own)
     for error in errors:
         numbers = index.stating(error.fact) or index.about(error.fact.finding) or [len(own)]
         for number in numbers:
-            found[number, error.column] += 1 / len(numbers)
-    return found
+            located[number, error.column] += 1 / len(numbers)
+    return located
 
 
 def decide(

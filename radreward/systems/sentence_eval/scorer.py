@@ -150,7 +150,7 @@ class SentenceScorer(Scorer):
         total = np.where(has_features, table[:, 0], np.nan)
         if self.regressor is not None:
             total[has_features] = self.regressor.predict(features[has_features])
-        # Totals have the scale of the regressor's targets. A float32 sigmoid would depend on the place in the batch.
+        # Totals have the scale of the regressor's targets. A float32 sigmoid depends on the position in a batch.
         similarity = torch.from_numpy(total).sigmoid()
         return Scores(
             total=torch.from_numpy(total).float(),
