@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
@@ -24,6 +23,7 @@ from torch import Tensor
 
 from experiments.radreason.ablation_metrics import answer_metrics, prompt_agreement, seed_differences
 from experiments.radreason.accuracy import target_counts
+from experiments.radreason.step_timer import StepTimer
 from radreward.cli import main as radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.data.records import read_groups, write_groups
@@ -44,7 +44,7 @@ STUDY, SFT = FOLDER / "ablation.yaml", FOLDER / "sft.yaml"
 MIN_FINDINGS, PER_REFERENCE = 2, 3
 CONTROL = "control: more SFT"
 PROBE_STEPS = {"grpo": 2, "sft": 10}
-"""Steps of a run; one twice as long differs from it by the processor time of these steps."""
+"""Steps whose processor time is measured, after as many others; GRPO generates answers at every second step."""
 
 
 def main() -> None:
@@ -153,28 +153,29 @@ def _control_steps(options: argparse.Namespace) -> int:
     """Return the steps of SFT that take as much processor time as the second stage; measured once."""
     path = options.output / "compute.json"
     if not path.is_file():
-        seconds = {}
-        for kind, steps in PROBE_STEPS.items():
-            times = [_probe(options, kind, number) for number in (steps, 2 * steps)]
-            seconds[kind] = max((times[1] - times[0]) / steps, 1e-3)
+        seconds = {kind: _seconds_per_step(options, kind, steps) for kind, steps in PROBE_STEPS.items()}
         control = max(1, round(options.grpo_steps * seconds["grpo"] / seconds["sft"]))
         write_json(path, {"seconds_per_step": seconds, "grpo_steps": options.grpo_steps, "control_steps": control})
     return int(read_json_object(path)["control_steps"])
 
 
-def _probe(options: argparse.Namespace, kind: str, steps: int) -> float:
-    """Return the processor time of a run of the second stage or of SFT with few steps."""
-    folder = options.output / "probes" / f"{kind}-{steps}"
-    limits = [f"trainer.max_steps={steps}", f"trainer.val_check_interval={steps}"]
+def _seconds_per_step(options: argparse.Namespace, kind: str, steps: int) -> float:
+    """Return the processor time of a step in the second half of a run of 2 * `steps`: the first half warms up."""
+    folder, path = options.output / "probes" / kind, options.output / "probes" / f"{kind}.json"
+    timer = {"class_path": f"{StepTimer.__module__}.StepTimer", "init_args": {"path": str(path), "steps": steps}}
+    overrides = {
+        "trainer.max_steps": 2 * steps,
+        "trainer.val_check_interval": 2 * steps,
+        "trainer.callbacks": json.dumps([timer]),
+    }
     if kind == "sft":
-        settings = [*limits, *_control_settings(options), "trainer.max_epochs=-1"]
-        config = SFT
+        settings, config = [*_control_settings(options), "trainer.max_epochs=-1"], SFT
     else:
-        overrides = {**_study_overrides(options), "trainer.max_steps": steps, "trainer.val_check_interval": steps}
-        settings, config = [f"{key}={value}" for key, value in overrides.items()], FOLDER / "grpo-both.yaml"
-    start = time.process_time()
+        config, settings = FOLDER / "grpo-both.yaml", []
+        overrides = _study_overrides(options) | overrides
+    settings += [f"{key}={value}" for key, value in overrides.items()]
     _fit(options, config, folder, *settings, "overwrite=true")
-    return time.process_time() - start
+    return float(read_json_object(path)["seconds_per_step"])
 
 
 def _study_overrides(options: argparse.Namespace) -> dict[str, Any]:

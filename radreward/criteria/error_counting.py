@@ -8,7 +8,7 @@ from typing import NamedTuple
 from radreward.criteria import CrimsonCriteria
 from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.text.fact_differences import DETAIL_WEIGHT, Detail, FactDifference, find_differences
-from radreward.text.fact_matching import match_facts
+from radreward.text.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Fact
 from radreward.text.significance import is_actionable, patient_weight, significance_level
 from radreward.types import FindingWeights, Side
@@ -129,12 +129,12 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_gener
     wrong_details: list[tuple[Fact, float]] = []
     credit = 0.0
     for match in match_facts(reference, candidate, is_generated):
-        expected, stated = (facts[0] if facts else None for facts in match)
-        if expected is None or stated is None or expected.positive != stated.positive:
-            error = _finding_error(expected, stated)
-            errors.append(error)
-            is_missed = error.tag in (OMISSION, OMITTED_COMPARISON)
-            (missed if is_missed else false).extend(match.reference if is_missed else match.candidate)
+        if match.result != "matched":
+            errors.append(_finding_error(match))
+            if match.result == "missed":
+                missed += match.reference
+            else:
+                false += match.candidate
             continue
         weight, stated_weight = (sum(map(patient_weight, facts)) for facts in match)
         differences = find_differences(match)
@@ -183,14 +183,14 @@ def to_radcliq_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {tag: counts[f"significant_{tag}"] + counts[f"insignificant_{tag}"] for tag in ERROR_TAGS}
 
 
-def _finding_error(expected: Fact | None, stated: Fact | None) -> FactError:
+def _finding_error(match: FactMatch) -> FactError:
     """Return the error of a finding that only one report states, or that only one report calls resolved."""
-    if expected and (expected.positive or not stated):
-        tag = OMISSION if expected.positive else OMITTED_COMPARISON
-        return FactError(tag, is_actionable(expected), expected, stated)
-    if stated is None:
-        raise ValueError("Expected a fact of one of the reports but got none.")
-    return FactError(FALSE_PREDICTION if stated.positive else FALSE_COMPARISON, is_actionable(stated), expected, stated)
+    expected, stated = (facts[0] if facts else None for facts in match)
+    if match.result == "missed":
+        fact, tags = match.reference[0], (OMISSION, OMITTED_COMPARISON)
+    else:
+        fact, tags = match.candidate[0], (FALSE_PREDICTION, FALSE_COMPARISON)
+    return FactError(tags[0] if fact.positive else tags[1], is_actionable(fact), expected, stated)
 
 
 def _detail_error(difference: FactDifference) -> FactError | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -12,7 +12,7 @@ from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
-from radreward.text.fact_matching import FactMatch, match_facts
+from radreward.text.fact_matching import FactMatch, MatchResult, match_facts
 from radreward.text.facts import Fact, describe_fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
@@ -20,14 +20,13 @@ from radreward.text.report_reading import read_report
 from radreward.text.significance import patient_level, patient_weight
 from radreward.types import Scores, Side
 
-Result = Literal["matched", "missed", "false"]
 _WRONG_DETAIL = "wrong_detail"
 
 
 class JudgedFinding(NamedTuple):
     """Evidence for a score: a finding of the reference, the candidate or both."""
 
-    result: Result
+    result: MatchResult
     reference: str
     """What the reference states on this finding, in standard words; empty if nothing."""
     candidate: str
@@ -143,18 +142,12 @@ def score_findings(findings: Sequence[JudgedFinding]) -> float:
 
 
 def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
-    """Return the judgement of a match. A finding that one report calls resolved is missed or false, not matched."""
-    expected, stated = (facts[0] if facts else None for facts in match)
-    result: Result = "false"
-    if expected and stated and expected.positive == stated.positive:
-        result = "matched"
-    elif expected and (expected.positive or not stated):
-        result = "missed"
-    facts = match.candidate if result == "false" else match.reference
+    """Return the judgement of a match, with the weight of the report that states the finding."""
+    facts = match.candidate if match.result == "false" else match.reference
     weight = sum(patient_weight(fact, context) for fact in facts)
-    differences = find_differences(match) if result == "matched" else ()
+    differences = find_differences(match) if match.result == "matched" else ()
     return JudgedFinding(
-        result,
+        match.result,
         " and ".join(map(describe_fact, match.reference)),
         " and ".join(map(describe_fact, match.candidate)),
         min((patient_level(fact, context) for fact in facts), key=URGENCIES.index),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from radreward.text.facts import Fact
 from radreward.text.finding_relations import SHOWN_BY_SIGN
@@ -11,6 +11,7 @@ from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_
 from radreward.text.locations import are_neighbors, contains_location
 
 BILATERAL = "bilateral"
+MatchResult = Literal["matched", "missed", "false"]
 _SEPARATE_KINDS = frozenset({"nodule", "cvc", "fracture"})
 """Findings that a report can state in addition to a kind of them, such as a nodule and a mass."""
 
@@ -20,6 +21,26 @@ class FactMatch(NamedTuple):
 
     reference: tuple[Fact, ...]
     candidate: tuple[Fact, ...]
+
+    @property
+    def result(self) -> MatchResult:
+        """Result for the candidate: it states, misses or invents the finding.
+
+        A finding that one report calls resolved is not matched: the candidate misses a finding of the reference, or
+        states one that has resolved. A resolved finding that only one report mentions is missed or false, too.
+
+        >>> effusion, resolved = Fact("effusion"), Fact("effusion", "absent", change="resolved")
+        >>> FactMatch((effusion,), (resolved,)).result, FactMatch((resolved,), (effusion,)).result
+        ('missed', 'false')
+        >>> FactMatch((resolved,), (resolved,)).result, FactMatch((resolved,), ()).result
+        ('matched', 'missed')
+        """
+        if not self.candidate:
+            return "missed"
+        if not self.reference:
+            return "false"
+        expected, stated = self.reference[0].positive, self.candidate[0].positive
+        return "matched" if expected == stated else "missed" if expected else "false"
 
 
 def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generated: bool = False) -> list[FactMatch]:

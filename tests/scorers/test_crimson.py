@@ -13,11 +13,11 @@ from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
 from radreward.scorers.crimson import (
     Crimson,
     JudgedFinding,
-    Result,
     UnreadStatement,
     judge_findings,
     score_findings,
 )
+from radreward.text.fact_matching import MatchResult
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import PatientContext
@@ -43,7 +43,7 @@ reports = st.lists(st.sampled_from(SENTENCES), min_size=1, unique=True)
 
 @st.composite
 def judged_findings(draw: st.DrawFn) -> JudgedFinding:
-    result: Result = draw(st.sampled_from(get_args(Result)))
+    result: MatchResult = draw(st.sampled_from(get_args(MatchResult)))
     level: Urgency = draw(st.sampled_from(URGENCIES))
     names = draw(st.lists(st.sampled_from(["location", "severity", "size", "change"]), unique=True))
     details = {name: draw(st.sampled_from([0.0, 0.5])) for name in names} if result == "matched" else {}

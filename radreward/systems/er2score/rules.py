@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria, RadCliQCriteria, RadCliQSignificanceCriteria
-from radreward.criteria.error_counting import compare_facts
+from radreward.criteria.error_counting import FactError, compare_facts
 from radreward.data.statement_tokens import StatementTokens
 from radreward.models.finding_comparison import compare_findings
 from radreward.models.report_findings import ReportFindings
 from radreward.text.fact_index import FactIndex
-from radreward.text.facts import Fact
 from radreward.text.normalization import wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Side
@@ -23,24 +22,14 @@ _COUNTED = [frozenset(criteria.tags) for criteria in (RadCliQCriteria(), RadCliQ
 """Tags of the criteria whose errors rules count."""
 
 
-class RuleError(NamedTuple):
-    """An error that rules find, and the fact that shows it."""
-
-    column: int
-    """Its criterion."""
-    side: Side
-    """Report that states the fact: the reference for a finding or change that the candidate omits."""
-    fact: Fact
-
-
 class RuleDecision(NamedTuple):
     """Decision of rules about a pair."""
 
     quality: float
     share: float
     """Share of the findings about which they decide, see `FindingComparison.decided`."""
-    errors: tuple[RuleError, ...] | None
-    """None if they do not count the errors of the criteria."""
+    errors: tuple[tuple[int, FactError], ...] | None
+    """Errors, each with the column of its criterion; None if rules do not count the errors of the criteria."""
 
     def mean_quality(self, quality: Tensor, rule_share: float) -> Tensor:
         """Return q + r·s·(q' - q): q of the model, q' of the rules, r their share in the mean and s what they decide.
@@ -56,14 +45,9 @@ class RuleDecision(NamedTuple):
         """Return this mean for the (M + 1, N) errors of the M statements of each report, see `locate_errors`."""
         if self.errors is None:
             return errors
-        return {
-            side: torch.lerp(
-                own,
-                _by_statement([error for error in self.errors if error.side is side], statements, side, own.shape[1]),
-                rule_share * self.share,
-            )
-            for side, own in errors.items()
-        }
+        located = {side: _by_statement(self.errors, statements, side, part.shape[1]) for side, part in errors.items()}
+        weight = rule_share * self.share
+        return {side: torch.lerp(part, located[side], weight) for side, part in errors.items()}
 
 
 AGREEMENT = RuleDecision(1.0, 1.0, ())
@@ -71,7 +55,7 @@ AGREEMENT = RuleDecision(1.0, 1.0, ())
 
 
 def _by_statement(
-    errors: Sequence[RuleError], statements: Mapping[Side, StatementTokens], side: Side, num_criteria: int
+    errors: Sequence[tuple[int, FactError]], statements: Mapping[Side, StatementTokens], side: Side, num_criteria: int
 ) -> Tensor:
     """Return the (M + 1, N) errors of the M statements of a report. Statements that state one fact share its errors.
 
@@ -80,14 +64,15 @@ def _by_statement(
     """
     own, other = (list(map(part.words, range(len(part.spans)))) for part in (statements[side], statements[side.other]))
     located = torch.zeros(len(own) + 1, num_criteria)
-    if not errors:
+    shown = [(column, error.fact) for column, error in errors if error.side is side]
+    if not shown:
         return located
     shared = set(map(wording_key, other))
     index = FactIndex("" if wording_key(text) in shared else text for text in own)
-    for error in errors:
-        numbers = index.stating(error.fact) or index.about(error.fact.finding) or [len(own)]
+    for column, fact in shown:
+        numbers = index.stating(fact) or index.about(fact.finding) or [len(own)]
         for number in numbers:
-            located[number, error.column] += 1 / len(numbers)
+            located[number, column] += 1 / len(numbers)
     return located
 
 
@@ -99,18 +84,17 @@ def decide(
     They count the errors of `RadCliQCriteria` and of `RadCliQSignificanceCriteria`, see `count_errors`.
 
     >>> from radreward.criteria import RadCliQCriteria
+    >>> from radreward.text.facts import Fact
     >>> left, right = Fact("effusion", location="left"), Fact("effusion", location="right")
     >>> criteria = RadCliQCriteria()
     >>> decision = decide(ReportFindings((left, Fact("edema")), ()), ReportFindings((right,), ()), criteria)
-    >>> decision.share, [(criteria.tags[error.column], error.fact.finding) for error in decision.errors]
+    >>> decision.share, [(criteria.tags[column], error.fact.finding) for column, error in decision.errors]
     (1.0, [('incorrect_location', 'effusion'), ('omission', 'edema')])
     """
     quality, share = compare_findings(reference, candidate, context).decided()
     columns = {tag: column for column, tag in enumerate(criteria.tags)}
     if columns.keys() not in _COUNTED:
         return RuleDecision(quality, share, None)
-    errors = []
-    for error in compare_facts(reference.facts, candidate.facts, is_generated=False).errors:
-        tag = error.tag if error.tag in columns else error.tag_with_significance
-        errors.append(RuleError(columns[tag], error.side, error.fact))
-    return RuleDecision(quality, share, tuple(errors))
+    errors = compare_facts(reference.facts, candidate.facts, is_generated=False).errors
+    tags = (error.tag if error.tag in columns else error.tag_with_significance for error in errors)
+    return RuleDecision(quality, share, tuple(zip(map(columns.__getitem__, tags), errors, strict=True)))

@@ -20,6 +20,7 @@ from experiments.radreason.ablation_metrics import (
     prompt_agreement,
     seed_differences,
 )
+from experiments.radreason.step_timer import StepTimer
 
 SMALL = {
     "accuracy": "0.5",
@@ -79,6 +80,20 @@ def test_seed_differences_flip_the_signs_of_seeds() -> None:
     assert p == p_holm == np.mean(signed)
 
 
+def test_time_of_a_step_is_the_mean_of_the_last_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((10.0, 11.0, 13.0, 17.0))
+    monkeypatch.setattr("time.process_time", lambda: next(times))
+    timer = StepTimer(str(tmp_path / "time.json"), steps=2)
+    for _ in range(2):
+        timer.on_train_batch_end()
+    with pytest.raises(RuntimeError, match="Expected more than 2 steps but the run has 2"):
+        timer.on_train_end()
+    for _ in range(2):
+        timer.on_train_batch_end()
+    timer.on_train_end()
+    assert json.loads((tmp_path / "time.json").read_text()) == {"seconds_per_step": 3.0}
+
+
 @pytest.fixture
 def run_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
     def run() -> str:
@@ -113,6 +128,9 @@ def test_small_ablation_makes_everything_and_resumes_what_is_missing(
             run_small()
     trials = sorted((out / "study" / "trials").glob("*/trial.json"))
     assert [json.loads(path.read_text())["state"] for path in trials] == ["complete"] * 5
+    compute = json.loads((out / "compute.json").read_text())
+    seconds = compute["seconds_per_step"]
+    assert compute["control_steps"] == max(1, round(seconds["grpo"] / seconds["sft"]))
     before = {path: path.stat().st_mtime_ns for path in (*trials, out / "start" / "metrics.json", out / "compute.json")}
     printed = run_small()
     assert {path: path.stat().st_mtime_ns for path in before} == before

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import radreward
 from radreward.criteria import CrimsonCriteria, RadCliQCriteria, RadCliQSignificanceCriteria
+from radreward.criteria.error_counting import OMISSION, FactError
 from radreward.data.statement_tokens import StatementTokens
 from radreward.models import load_reward_model
 from radreward.models.finding_gate import embedded_gate
 from radreward.models.report_findings import ReportFindings, read_findings
-from radreward.systems.er2score.rules import RuleDecision, RuleError, decide
+from radreward.systems.er2score.rules import RuleDecision, decide
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, ERROR_COST, RewardModelScorer
 from radreward.text.facts import Fact
 from radreward.text.normalization import wording_key
@@ -57,14 +58,14 @@ def test_errors_by_statement_add_up_to_the_counts(reference: list[Fact], candida
     located = decision.mean_errors(nothing, statements, rule_share=1.0)
     share = decision.share
     for column, tag in enumerate(criteria.tags):
-        expected = sum(error.column == column for error in decision.errors or ())
+        expected = sum(number == column for number, _ in decision.errors or ())
         assert sum(float(part[:, column].sum()) for part in located.values()) == pytest.approx(share * expected), tag
     same = decide(first, first, criteria)
     assert (same.quality, same.share, same.errors) == (1.0, 1.0, ())
 
 
 def test_statements_of_a_fact_share_its_errors() -> None:
-    decision = RuleDecision(0.0, 0.5, (RuleError(1, Side.REFERENCE, Fact("effusion")),))
+    decision = RuleDecision(0.0, 0.5, ((1, FactError(OMISSION, True, Fact("effusion"), None)),))
     statements = StatementTokens("Effusion. Clear. An effusion.", [(0, 9), (10, 16), (17, 29)], torch.zeros(0))
     other = StatementTokens("Clear.", [(0, 6)], torch.zeros(0))
     errors = {Side.REFERENCE: torch.ones(4, 2), Side.CANDIDATE: torch.zeros(2, 2)}
@@ -83,7 +84,7 @@ def test_criteria_that_rules_do_not_count_keep_the_errors_of_the_model() -> None
     assert same.errors is None
     radcliq = decide(reference, candidate, RadCliQCriteria()).errors
     assert radcliq is not None
-    assert [(error.column, error.side) for error in radcliq] == [(1, "reference"), (0, "candidate")]
+    assert [(column, error.side) for column, error in radcliq] == [(1, "reference"), (0, "candidate")]
 
 
 def random_report(rng: Random, shared: list[str]) -> str:
@@ -136,7 +137,7 @@ def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings()
             )
         ]
         assert undivided[1] == pytest.approx((1 - half) * undivided[0] + half * decision.quality, abs=1e-5)
-        by_rules = torch.tensor([sum(error.column == n for error in decision.errors or ()) for n in range(len(tags))])
+        by_rules = torch.tensor([sum(column == n for column, _ in decision.errors or ()) for n in range(len(tags))])
         torch.testing.assert_close(mean.error_counts[row], (1 - half) * own.error_counts[row] + half * by_rules)
     assert mean.evidence is not None
     statements = mean.evidence[0]
