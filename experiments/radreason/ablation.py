@@ -162,19 +162,15 @@ def _control_steps(options: argparse.Namespace) -> int:
 def _seconds_per_step(options: argparse.Namespace, kind: str, steps: int) -> float:
     """Return the processor time of a step in the second half of a run of 2 * `steps`: the first half warms up."""
     folder, path = options.output / "probes" / kind, options.output / "probes" / f"{kind}.json"
-    timer = {"class_path": f"{StepTimer.__module__}.StepTimer", "init_args": {"path": str(path), "steps": steps}}
-    overrides = {
-        "trainer.max_steps": 2 * steps,
-        "trainer.val_check_interval": 2 * steps,
-        "trainer.callbacks": json.dumps([timer]),
-    }
     if kind == "sft":
-        settings, config = [*_control_settings(options), "trainer.max_epochs=-1"], SFT
+        config, settings = SFT, [*_control_settings(options), "trainer.max_epochs=-1"]
     else:
-        config, settings = FOLDER / "grpo-both.yaml", []
-        overrides = _study_overrides(options) | overrides
-    settings += [f"{key}={value}" for key, value in overrides.items()]
-    _fit(options, config, folder, *settings, "overwrite=true")
+        config = FOLDER / "grpo-both.yaml"
+        settings = [f"{key}={value}" for key, value in _study_overrides(options).items()]
+    timer = {"class_path": f"{StepTimer.__module__}.StepTimer", "init_args": {"path": str(path), "steps": steps}}
+    settings += [f"trainer.max_steps={2 * steps}", f"trainer.val_check_interval={2 * steps}"]
+    settings += [f"trainer.callbacks={json.dumps([timer])}", "overwrite=true"]
+    _fit(options, config, folder, *settings)
     return float(read_json_object(path)["seconds_per_step"])
 
 

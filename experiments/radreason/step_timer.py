@@ -14,8 +14,10 @@ from radreward.io.artifacts import write_json
 class StepTimer(Callback):
     """Write the mean processor time of the last `steps` steps of a run, in seconds, to the JSON file `path`.
 
+    The measurement starts at the end of the step before them.
+
     Raises:
-        RuntimeError: the run has no further step, after which the measurement starts.
+        RuntimeError: If the run ends after `steps` steps or fewer.
     """
 
     def __init__(self, path: str, steps: int) -> None:

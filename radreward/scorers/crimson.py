@@ -142,7 +142,7 @@ def score_findings(findings: Sequence[JudgedFinding]) -> float:
 
 
 def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
-    """Return the judgement of a match, with the weight of the report that states the finding."""
+    """Return the judgement of a match. Its weight is that of the reference; a false finding has the candidate's."""
     facts = match.candidate if match.result == "false" else match.reference
     weight = sum(patient_weight(fact, context) for fact in facts)
     differences = find_differences(match) if match.result == "matched" else ()

@@ -95,6 +95,8 @@ def decide(
     columns = {tag: column for column, tag in enumerate(criteria.tags)}
     if columns.keys() not in _COUNTED:
         return RuleDecision(quality, share, None)
-    errors = compare_facts(reference.facts, candidate.facts, is_generated=False).errors
-    tags = (error.tag if error.tag in columns else error.tag_with_significance for error in errors)
-    return RuleDecision(quality, share, tuple(zip(map(columns.__getitem__, tags), errors, strict=True)))
+    errors = tuple(
+        (columns[error.tag if error.tag in columns else error.tag_with_significance], error)
+        for error in compare_facts(reference.facts, candidate.facts, is_generated=False).errors
+    )
+    return RuleDecision(quality, share, errors)
