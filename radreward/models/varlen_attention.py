@@ -77,16 +77,17 @@ def varlen_sequences(lengths: Sequence[int], paths: Sequence[Sequence[int]]) -> 
 
 @cache
 def kernel() -> Callable[..., Any] | None:
-    """Return `torch.nn.attention.varlen.varlen_attn`; None if this torch lacks it or one of the used arguments.
-
-    Torch has the arguments from 2.12 on.
-    """
+    """Return `torch.nn.attention.varlen.varlen_attn`; None if this torch lacks it or its windows (before 2.11)."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
         return None
-    arguments = inspect.signature(varlen_attn).parameters
-    return varlen_attn if {"scale", "window_size", "enable_gqa"} <= arguments.keys() else None
+    return varlen_attn if {"scale", "window_size"} <= inspect.signature(varlen_attn).parameters.keys() else None
+
+
+@cache
+def _has_shared_heads(attend: Callable[..., Any]) -> bool:
+    return "enable_gqa" in inspect.signature(attend).parameters
 
 
 def supports_varlen(query: Tensor, softcap: float | None) -> bool:
@@ -133,10 +134,16 @@ def varlen_attention(
     """
     attend = kernel()
     if attend is None:
-        raise RuntimeError("Expected torch 2.12 or newer with varlen_attn.")
+        raise RuntimeError("Expected torch 2.11 or newer with varlen_attn.")
     query, key, value = (tensor[0].transpose(0, 1) for tensor in (query, key, value))
     if sequences.key_tokens is not None:
         key, value = (tensor.index_select(0, sequences.key_tokens) for tensor in (key, value))
+    options: dict[str, Any] = {}
+    if (heads_per_key := query.shape[1] // key.shape[1]) > 1:
+        if _has_shared_heads(attend):
+            options["enable_gqa"] = True
+        else:  # torch 2.11
+            key, value = (tensor.repeat_interleave(heads_per_key, 1) for tensor in (key, value))
     before = -1 if window is None else window - 1
     attended: Tensor = attend(
         query,
@@ -148,6 +155,6 @@ def varlen_attention(
         sequences.max_keys,
         scale=scaling,
         window_size=(before, 0) if causal else (-1, -1),
-        enable_gqa=query.shape[1] != key.shape[1],
+        **options,
     )
     return attended.unsqueeze(0)

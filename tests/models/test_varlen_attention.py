@@ -2,6 +2,7 @@
 
 import math
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -51,14 +52,19 @@ def stand_in_kernel(
     return torch.cat(parts)
 
 
+def stand_in_kernel_of_torch_2_11(*arguments: Any, scale: float | None, window_size: tuple[int, int]) -> Tensor:
+    """Compute `varlen_attn` of torch 2.11, which has no `enable_gqa`."""
+    return stand_in_kernel(*arguments, scale=scale, window_size=window_size)
+
+
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(varlen_attention, "kernel", lambda: stand_in_kernel)
 
 
-@pytest.mark.usefixtures("stand_in")
 @settings(max_examples=40)
 @given(
+    kernel=st.sampled_from([stand_in_kernel, stand_in_kernel_of_torch_2_11]),
     paths=ANY_PATHS,
     packing=st.sampled_from(["tree", "rows"]),
     causal=st.booleans(),
@@ -67,7 +73,13 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     scaling=st.sampled_from([None, 0.3]),
 )
 def test_stand_in_kernel_equals_the_node_loop(
-    paths: list[list[list[int]]], packing: Any, causal: bool, window: int | None, shared: int, scaling: float | None
+    kernel: Any,
+    paths: list[list[list[int]]],
+    packing: Any,
+    causal: bool,
+    window: int | None,
+    shared: int,
+    scaling: float | None,
 ) -> None:
     packed = pack(paths, packing)
     layout = NodeLayout.from_packed(packed, causal)
@@ -75,10 +87,9 @@ def test_stand_in_kernel_equals_the_node_loop(
     shapes = ((1, heads, len(packed.input_ids), 8) for heads in (4, 4 // shared, 4 // shared))
     query, key, value = inputs = tuple(torch.randn(shape, requires_grad=True) for shape in shapes)
     sequences = layout.sequences(torch.device("cpu"))
-    outputs = (
-        varlen_attention.varlen_attention(query, key, value, sequences, causal, scaling, window),
-        node_attention(query, key, value, layout, scaling, window),
-    )
+    with patch.object(varlen_attention, "kernel", return_value=kernel):
+        own = varlen_attention.varlen_attention(query, key, value, sequences, causal, scaling, window)
+    outputs = (own, node_attention(query, key, value, layout, scaling, window))
     torch.testing.assert_close(*outputs, rtol=1e-5, atol=1e-5)
     weights = torch.randn_like(outputs[0])
     gradients = (torch.autograd.grad((output * weights).sum(), inputs) for output in outputs)
@@ -149,7 +160,7 @@ def test_kernel_is_used_on_cuda_in_half_precision(
 def test_real_kernel_accepts_the_arguments_without_computing() -> None:
     """The signature, types and shapes only, in both directions: tensors of the device meta have no values."""
     if varlen_attention.kernel() is None:
-        pytest.skip("this torch has no varlen_attn with grouped heads and windows")
+        pytest.skip("this torch has no varlen_attn with windows")
     meta = torch.device("meta")
     sequences = NodeLayout([2, 1, 3], [-1, 0, 0], causal=True).sequences(meta)
     query, key, value = (
@@ -164,5 +175,5 @@ def test_real_kernel_accepts_the_arguments_without_computing() -> None:
 def test_varlen_attention_without_the_kernel_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(varlen_attention, "kernel", lambda: None)
     sequences = NodeLayout([1], [-1], causal=True).sequences(torch.device("cpu"))
-    with pytest.raises(RuntimeError, match=r"Expected torch 2\.12"):
+    with pytest.raises(RuntimeError, match=r"Expected torch 2\.11"):
         varlen_attention.varlen_attention(*(torch.zeros(1, 1, 1, 8),) * 3, sequences, True)
