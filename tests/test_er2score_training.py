@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from radreward.models import load_reward_model
+from radreward.systems.er2score.gated_template import GatedStatementPairTemplate
+
 SCRIPT = Path(__file__).resolve().parents[1] / "experiments" / "er2score" / "train.py"
 
 
@@ -20,7 +23,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     names = runpy.run_path(str(SCRIPT))
     main = names["main"].__globals__
     schedule = names["read_schedule"](names["SCHEDULE"])
-    first_stage = schedule._replace(stages=schedule.stages[:1])
+    first_stage = schedule._replace(stages=schedule.stages[:1], mean=(schedule.stages[0].name,))
     monkeypatch.setitem(main, "read_schedule", lambda path: first_stage)
     return dict(main, main=names["main"], globals=main)
 
@@ -61,12 +64,17 @@ def test_interrupted_training_goes_on(
     printed = capsys.readouterr().out
     assert commands(printed) == []
     assert "statements is done" in printed
+    artifact = load_reward_model("runs/er2score-trial/model")
+    assert type(artifact.template) is GatedStatementPairTemplate
+    assert artifact.rule_share == 0.5
+    assert artifact.calibration is not None
 
 
 def test_schedule_has_shorter_forms_of_every_stage_and_rejects_unknown_fields(tmp_path: Path) -> None:
     names = runpy.run_path(str(SCRIPT))
     schedule = names["read_schedule"](names["SCHEDULE"])
     assert {name for stage in schedule.stages for name in stage.data} == schedule.data.keys()
+    assert {*schedule.mean} <= {stage.name for stage in schedule.stages}
     for entry in (*schedule.stages, *schedule.data.values(), schedule.validation):
         assert 2 >= entry.count("trial") < entry.count("short") < entry.count("full")
     seeds = [entry.seed for entry in (schedule.validation, *schedule.data.values())]

@@ -24,6 +24,7 @@ from radreward.models import Calibration, save_reward_model
 from radreward.models.calibration import calibrate_finding_weights
 from radreward.scorers import load
 from radreward.synthesis import GradedWriter, synthesize
+from radreward.systems.er2score.gated_template import GatedStatementPairTemplate
 from radreward.systems.er2score.scorer import RewardModelScorer
 from radreward.text.normalization import normalize_report
 from radreward.types import ReportGroup
@@ -73,6 +74,7 @@ def main(
     graded: int = 200,
     seed: int = 9,
     rule_share: float | None = None,
+    gate: bool = False,
 ) -> int:
     """Save the model with its new calibration; return 2 if the input cannot be used.
 
@@ -83,6 +85,7 @@ def main(
         graded: Number of generated groups of graded candidates.
         seed: Seed of all sampling; use one that no training data were made with.
         rule_share: Share of rules in quality and errors, from 0 to 1; by default that of the model.
+        gate: Let the model leave out statements that surely report no finding, see `GatedStatementPairTemplate`.
     """
     try:
         if rule_share is not None and not 0 <= rule_share <= 1:
@@ -90,6 +93,9 @@ def main(
         scorer = load(model, precision="fp32", on_too_long="truncate")
         if not isinstance(scorer, RewardModelScorer):
             raise InputError(f"--model: Expected a reward model but got {model}.")
+        if gate:
+            artifact = replace(scorer.artifact, template=GatedStatementPairTemplate())
+            scorer = RewardModelScorer(artifact, scorer.precision, scorer.on_too_long)
         data = calibration_groups(scorer.artifact.model.criteria, groups, graded, seed)
         save_reward_model(calibrated(scorer, data, rule_share).artifact, output, as_float16=True)
     except InputError as error:

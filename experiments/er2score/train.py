@@ -1,9 +1,9 @@
-"""Train a model like the shipped ER²Score from the pretrained encoder: the stages of schedule.yaml, one after another.
+"""Train the shipped ER²Score from the pretrained encoder: the stages of schedule.yaml, their mean, its calibration.
 
-    python experiments/er2score/train.py            one core, on SYNTHETIC reports
-    python experiments/er2score/train.py --short    a shorter form
+    python -m experiments.er2score.train --workers 4    on a GPU, on SYNTHETIC reports
+    python -m experiments.er2score.train --short        a shorter form, for one core
 
-Every step is a `radreward` command, printed before it runs. To resume an interrupted run, start it again.
+Data and stages are `radreward` commands, printed before they run. To resume an interrupted run, start it again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
+from experiments.er2score import average, calibrate
 from radreward.cli import main as radreward
 from radreward.modules.run_folder import RunFolder
 
@@ -57,11 +59,12 @@ class Stage(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Stages with their data by name, and the validation data of all."""
+    """Stages with their data by name, the validation data of all, and the stages whose mean is the model."""
 
     validation: Data
     data: dict[str, Data]
     stages: tuple[Stage, ...]
+    mean: tuple[str, ...]
 
 
 def read_schedule(path: Path) -> Schedule:
@@ -71,6 +74,7 @@ def read_schedule(path: Path) -> Schedule:
         Data(**values["validation"]),
         {name: Data(**entry | {"options": tuple(entry.get("options", ()))}) for name, entry in values["data"].items()},
         tuple(Stage(**entry | {"data": tuple(entry["data"])}) for entry in values["stages"]),
+        tuple(values["mean"]),
     )
 
 
@@ -90,7 +94,7 @@ def synthesize(data: Data, out: Path, form: Form) -> Path:
     return file
 
 
-def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form: Form, precision: str) -> Path:
+def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form: Form, options: Sequence[str]) -> Path:
     """Train a stage from the weights of the one before, unless it is done; return the folder of its run."""
     run_folder = RunFolder(out / stage.name)
     if run_folder.model.exists():
@@ -108,29 +112,46 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
         f"--trainer.val_check_interval={steps}",
         *(f"--{name}={value}" for name, value in stage.settings.items()),
         *([f"--init-from={start}"] if start else []),
-        f"--trainer.precision={precision}",
-        *(["--trainer.logger=false"] if form == "trial" else []),
+        *options,
         "--ckpt-path=last" if run_folder.last.exists() else "--overwrite",
     )
     return run_folder.folder
 
 
+def finish(schedule: Schedule, out: Path, form: Form) -> Path:
+    """Return the folder of the mean of stages, calibrated, with the gate and the share of rules that are shipped."""
+    mean, model = out / "mean", out / "model"
+    count = 10 if form == "trial" else 1
+    code = average.main(models=[str(out / name) for name in schedule.mean], output=mean)
+    code = code or calibrate.main(
+        model=str(mean), output=model, groups=300 // count, graded=200 // count, rule_share=0.5, gate=True
+    )
+    if code:
+        sys.exit(code)
+    return model
+
+
 def main() -> None:
-    """Train all stages that are not done."""
+    """Train all stages that are not done, and calibrate the mean."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=None, help="folder of data and runs; runs/er2score-FORM")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--short", action="store_const", const="short", dest="form", help="fewer steps and data")
     forms.add_argument("--trial", action="store_const", const="trial", dest="form", help="one step per stage")
     parser.add_argument("--precision", default="bf16-mixed", help="32-true on a CPU without bfloat16 products")
-    options = parser.parse_args()
-    form: Form = options.form or "full"
-    out = options.output or Path(f"runs/er2score-{form}")
-    precision = "32-true" if form == "trial" else options.precision  # on any CPU
-    schedule, model = read_schedule(SCHEDULE), None
+    parser.add_argument("--workers", type=int, default=0, help="processes that prepare batches while a GPU computes")
+    given = parser.parse_args()
+    form: Form = given.form or "full"
+    out = given.output or Path(f"runs/er2score-{form}")
+    precision = "32-true" if form == "trial" else given.precision  # on any CPU
+    options = [f"--trainer.precision={precision}", f"--data.num_workers={given.workers}"]
+    if form == "trial":
+        options.append("--trainer.logger=false")
+    schedule, start = read_schedule(SCHEDULE), None
     for stage in schedule.stages:
-        model = train(schedule, stage, model, out, form, precision)
-    console.print(f"\nradreward score --scorers {model} scores with the last stage.", soft_wrap=True)
+        start = train(schedule, stage, start, out, form, options)
+    model = finish(schedule, out, form)
+    console.print(f"\nradreward score --scorers {model} scores with the trained model.", soft_wrap=True)
 
 
 if __name__ == "__main__":
