@@ -17,6 +17,7 @@ EXTRAS = {
     "quantization": ("bitsandbytes",),
     "postgresql": ("psycopg",),
     "vllm": ("vllm",),
+    "kernels": ("liger_kernel",),
     "testing": ("hypothesis",),
 }
 """Importable names by extra. Names that are in no extra come with the core."""

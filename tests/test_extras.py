@@ -49,6 +49,7 @@ USERS = {
     "llm": ("llm.server_requests",),
     "distributed": ("scoring.ray_backend",),
     "vllm": ("models.vllm_engine",),
+    "kernels": ("models.fused_kernels",),
     "testing": ("testing.hostile_reports",),
 }
 """Modules that may import the packages of an extra."""
@@ -122,7 +123,7 @@ def _installed() -> Mapping[str, list[str]]:
 
 
 def _distribution(package: str) -> str:
-    names = {"psycopg": "psycopg", "vllm": "vllm"}  # not installed where the tests run
+    names = {"psycopg": "psycopg", "vllm": "vllm", "liger_kernel": "liger-kernel"}  # not installed where the tests run
     return re.sub(r"[-_.]+", "-", names.get(package) or _installed()[package][0]).lower()
 
 
@@ -143,10 +144,10 @@ def test_packages_of_an_extra_are_installed_by_it(extra: str) -> None:
     assert set(packages_of(extra)) == {*EXTRAS[extra], *(name for entry in included for name in packages_of(entry))}
 
 
-def test_extra_all_has_every_extra_that_needs_no_environment_of_its_own() -> None:
+def test_extra_all_has_every_extra_that_needs_no_gpu() -> None:
     [requirement] = PROJECT["optional-dependencies"]["all"]
     included = set(requirement.removeprefix("radreward[").removesuffix("]").split(","))
-    assert included | {"report"} == set(EXTRAS) - {"vllm"}  # train includes report
+    assert included | {"report"} == set(EXTRAS) - {"vllm", "kernels"}  # train includes report
 
 
 def test_core_scores_lists_and_converts_without_the_packages_of_the_extras(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Train the shipped ER²Score from the pretrained encoder: the stages of schedule.yaml, their mean, its calibration.
+"""Train the shipped ER²Score from the pretrained encoder: the stages of schedule.yaml, then the calibration.
 
     python -m experiments.er2score.train --workers 4    on a GPU, on SYNTHETIC reports
     python -m experiments.er2score.train --short        a shorter form, for one core
@@ -19,7 +19,7 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from experiments.er2score import average, calibrate
+from experiments.er2score import calibrate
 from radreward.cli import main as radreward
 from radreward.modules.run_folder import RunFolder
 
@@ -28,6 +28,8 @@ SCHEDULE = FOLDER / "schedule.yaml"
 CONFIG = FOLDER / "embedded.yaml"
 Form = Literal["full", "short", "trial"]
 """All steps, the shorter form, or one step per stage on two groups."""
+RULE_SHARE = 0.7
+"""Share of rules in the quality and the errors of the shipped model."""
 console = Console()
 
 
@@ -59,12 +61,11 @@ class Stage(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Stages with their data by name, the validation data of all, and the stages whose mean is the model."""
+    """Stages with their data by name, and the validation data of all."""
 
     validation: Data
     data: dict[str, Data]
     stages: tuple[Stage, ...]
-    mean: tuple[str, ...]
 
 
 def read_schedule(path: Path) -> Schedule:
@@ -74,7 +75,6 @@ def read_schedule(path: Path) -> Schedule:
         Data(**values["validation"]),
         {name: Data(**entry | {"options": tuple(entry.get("options", ()))}) for name, entry in values["data"].items()},
         tuple(Stage(**entry | {"data": tuple(entry["data"])}) for entry in values["stages"]),
-        tuple(values["mean"]),
     )
 
 
@@ -118,21 +118,18 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
     return run_folder.folder
 
 
-def finish(schedule: Schedule, out: Path, form: Form) -> Path:
-    """Return the folder of the mean of stages, calibrated, with the gate and the share of rules that are shipped."""
-    mean, model = out / "mean", out / "model"
-    count = 10 if form == "trial" else 1
-    code = average.main(models=[str(out / name) for name in schedule.mean], output=mean)
-    code = code or calibrate.main(
-        model=str(mean), output=model, groups=300 // count, graded=200 // count, rule_share=0.5, gate=True
-    )
-    if code:
+def calibrated(trained: Path, out: Path, form: Form) -> Path:
+    """Calibrate a model, with the gate and the share of rules of the shipped one; return its folder."""
+    model, size = out / "model", 10 if form == "trial" else 300
+    if code := calibrate.main(
+        model=str(trained), output=model, groups=size, graded=size * 2 // 3, rule_share=RULE_SHARE, gate=True
+    ):
         sys.exit(code)
     return model
 
 
 def main() -> None:
-    """Train all stages that are not done, and calibrate the mean."""
+    """Train all stages that are not done, and calibrate the last."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=None, help="folder of data and runs; runs/er2score-FORM")
     forms = parser.add_mutually_exclusive_group()
@@ -147,10 +144,12 @@ def main() -> None:
     options = [f"--trainer.precision={precision}", f"--data.num_workers={given.workers}"]
     if form == "trial":
         options.append("--trainer.logger=false")
-    schedule, start = read_schedule(SCHEDULE), None
+    schedule = read_schedule(SCHEDULE)
+    trained = None
     for stage in schedule.stages:
-        start = train(schedule, stage, start, out, form, options)
-    model = finish(schedule, out, form)
+        trained = train(schedule, stage, trained, out, form, options)
+    assert trained is not None, "a schedule has stages"
+    model = calibrated(trained, out, form)
     console.print(f"\nradreward score --scorers {model} scores with the trained model.", soft_wrap=True)
 
 

@@ -14,6 +14,7 @@ from radreward.errors import InputError
 from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options, use_only_cache_if_hub_is_unreachable
 from radreward.io.model_config import check_settings
 from radreward.models.bert import BackboneConfig, BertEncoder, BertSizes
+from radreward.models.fused_kernels import use_fused_kernels
 from radreward.models.lora import LoRA
 from radreward.models.transformers_attention import ENCODER_TYPES, enable_node_attention, is_encoder
 
@@ -32,6 +33,7 @@ class Backbone:
         quantization: Load the frozen weights in 4 (NF4) or 8 bits with bitsandbytes.
         dtype: Type of the weights.
         gradient_checkpointing: Recompute activations in the backward pass to save memory.
+        fused_kernels: Compute a decoder's norms and feed-forward layers by Liger Kernel, see `use_fused_kernels`.
         local_files_only: Never download from the Hub.
 
     Raises:
@@ -45,6 +47,7 @@ class Backbone:
         quantization: Literal["4bit", "8bit"] | None = None,
         dtype: DTypeName = "float32",
         gradient_checkpointing: bool = False,
+        fused_kernels: bool = False,
         local_files_only: bool = False,
     ) -> None:
         if quantization and lora is None:
@@ -58,6 +61,7 @@ class Backbone:
         self.quantization = quantization
         self.dtype = dtype
         self.gradient_checkpointing = gradient_checkpointing
+        self.fused_kernels = fused_kernels
         self.local_files_only = local_files_only
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +130,7 @@ class Backbone:
         if causal_lm and config.model_type in ENCODER_TYPES:
             raise InputError(f"{self.name}: Expected a causal language model but {config.model_type} is an encoder.")
         dtype = getattr(torch, self.dtype)
-        if self.name == EMBEDDED_BACKBONE and self.lora is None and not self.gradient_checkpointing:
+        if self.name == EMBEDDED_BACKBONE and not (self.lora or self.gradient_checkpointing or self.fused_kernels):
             return BertEncoder.load(resolve_backbone(self.name), dtype)
         from transformers import AutoModel, AutoModelForCausalLM
 
@@ -148,6 +152,8 @@ class Backbone:
         module: Any = model
         if packed:
             enable_node_attention(model)
+        if self.fused_kernels:
+            use_fused_kernels(model)
         if hasattr(module, "pooler"):
             module.pooler = None
         for module in model.modules():
