@@ -59,6 +59,7 @@ def test_scores_equal_those_of_the_cpu(name: str) -> None:
     torch.testing.assert_close(on_gpu.cpu(), on_cpu, rtol=1e-3, atol=1e-3, equal_nan=True)
 
 
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_losses_of_a_training_equal_those_of_the_cpu(precision: str, tmp_path: Path) -> None:
     data = tmp_path / "data"

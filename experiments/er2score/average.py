@@ -1,9 +1,8 @@
 """Save the mean of the weights of reward models that start from the same one, as a model with its settings.
 
-python -m experiments.er2score.average --models er2score runs/refinement-full/refined --output runs/er2score-mean
+python -m experiments.er2score.average --models runs/er2score-full/mixed runs/er2score-full/new --output runs/er2score-mean
 
-The mean of a model before and after more training on generated reports counted the errors of real ones better than
-either (see the README of this folder). Its outputs have to be calibrated, see calibrate.py.
+Its outputs have to be calibrated, see calibrate.py.
 """
 
 from __future__ import annotations

@@ -145,10 +145,10 @@ def main() -> None:
     if form == "trial":
         options.append("--trainer.logger=false")
     schedule = read_schedule(SCHEDULE)
-    trained = None
-    for stage in schedule.stages:
+    first, *rest = schedule.stages
+    trained = train(schedule, first, None, out, form, options)
+    for stage in rest:
         trained = train(schedule, stage, trained, out, form, options)
-    assert trained is not None, "a schedule has stages"
     model = calibrated(trained, out, form)
     console.print(f"\nradreward score --scorers {model} scores with the trained model.", soft_wrap=True)
 
