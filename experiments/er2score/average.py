@@ -1,6 +1,6 @@
 """Save the mean of the weights of reward models that start from the same one, as a model with its settings.
 
-python -m experiments.er2score.average --models runs/er2score-full/mixed runs/er2score-full/new --output runs/er2score-mean
+python -m experiments.er2score.average --models runs/er2score-full/mixed runs/er2score-full/new --output runs/mean
 
 Its outputs have to be calibrated, see calibrate.py.
 """
