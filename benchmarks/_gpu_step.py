@@ -53,7 +53,8 @@ class Variant(NamedTuple):
 
 def node_loop() -> AbstractContextManager[object]:
     """Compute attention node by node instead of by one kernel."""
-    return patch.object(node_attention, "supports_varlen", return_value=False)
+    # A function, because a mock would keep the tensors of its calls, and so their graphs.
+    return patch.object(node_attention, "supports_varlen", lambda query, softcap: False)
 
 
 def own_variant(model: PooledRewardModel, paths: Paths, pairs: Sequence[tuple[int, int]], packing: Packing) -> Variant:
