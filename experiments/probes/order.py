@@ -24,7 +24,7 @@ from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.types import Scores
 
 FOLDER = Path(__file__).parent
-SETS = ("", "second/", "third/", "fourth/", "fifth/")
+SETS = ("", "second/", "third/", "fourth/", "fifth/", "sixth/")
 PROBES = tuple(
     f"{part}{name}" for part in SETS for name in ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
 )

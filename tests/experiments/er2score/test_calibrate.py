@@ -21,7 +21,7 @@ def test_main_saves_the_model_with_other_curves(tmp_path: Path) -> None:
     assert saved.calibration.to_dict() != shipped.calibration.to_dict()
     assert saved.finding_weights_calibration is not None
     assert saved.training_info == shipped.training_info
-    assert saved.rule_share == shipped.rule_share == 0.5
+    assert saved.rule_share == shipped.rule_share == 0.7
     assert main(output=tmp_path / "other", groups=3, graded=2, seed=5, rule_share=0.0) == 0
     assert load_reward_model(tmp_path / "other").rule_share == 0
 

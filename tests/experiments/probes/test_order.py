@@ -56,7 +56,7 @@ def test_ordered_counts_unscored_preferences_as_wrong_and_respects_the_direction
 
 
 @pytest.mark.parametrize(
-    ("part", "count"), [("", 24), ("second/", 48), ("third/", 48), ("fourth/", 50), ("fifth/", 50)]
+    ("part", "count"), [("", 24), ("second/", 48), ("third/", 48), ("fourth/", 50), ("fifth/", 50), ("sixth/", 50)]
 )
 def test_normal_reports_are_scored(part: str, count: int) -> None:
     qualities = normal_reports(_LengthScorer(), part)

@@ -128,7 +128,7 @@ def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings()
     assert torch.equal(own.total, mean.total)
     tags = artifact.model.criteria.tags
     for row, decision in enumerate(decisions):
-        half = 0.5 * decision.share
+        share = artifact.rule_share * decision.share
         undivided = [
             float(quality * (1 + ERROR_COST * counts.sum()))
             for quality, counts in (
@@ -136,9 +136,9 @@ def test_scores_are_means_with_those_of_the_rules_where_they_read_the_findings()
                 (mean.quality[row], mean.error_counts[row]),
             )
         ]
-        assert undivided[1] == pytest.approx((1 - half) * undivided[0] + half * decision.quality, abs=1e-5)
+        assert undivided[1] == pytest.approx((1 - share) * undivided[0] + share * decision.quality, abs=1e-5)
         by_rules = torch.tensor([sum(column == n for column, _ in decision.errors or ()) for n in range(len(tags))])
-        torch.testing.assert_close(mean.error_counts[row], (1 - half) * own.error_counts[row] + half * by_rules)
+        torch.testing.assert_close(mean.error_counts[row], (1 - share) * own.error_counts[row] + share * by_rules)
     assert mean.evidence is not None
     statements = mean.evidence[0]
     assert statements is not None
