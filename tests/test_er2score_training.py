@@ -1,4 +1,4 @@
-"""The script that trains a model like the shipped ER²Score goes on where it was interrupted."""
+"""The script that trains the shipped ER²Score goes on where it was interrupted."""
 
 import json
 import runpy

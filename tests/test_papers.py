@@ -60,7 +60,7 @@ TESTS = {
     "experiments/ratescore/tagger.yaml": "systems/ratescore/taggers/test_module.py::test_settings_of_the_embedded",
     "experiments/sentence_eval/judge.yaml": "systems/sentence_eval/test_module.py::test_exporter_accepts_the_shipped",
     "experiments/green/backbones.yaml": "modules/test_language_model.py::test_backbones_of_green_build",
-    "experiments/er2score/train.py": "test_er2score_training.py::test_interrupted_training_goes_on",
+    "experiments.er2score.train": "test_er2score_training.py::test_interrupted_training_goes_on",
     "experiments/ratescore/compare_fits.py": "systems/ratescore/test_module.py::test_study_searches_w_and_p",
     "experiments/sentence_eval/compare_judges.py": "cli/test_fit_regressor.py::test_human_sentences_are_judged",
     "experiments.radreason.ablation": "experiments/radreason/test_ablation.py::test_small_ablation_makes_everything",

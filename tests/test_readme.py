@@ -54,7 +54,7 @@ SMALL = {
         "--model.bootstrap_samples=2",
     ),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
-    "experiments.er2score.train": ("--trial",),
+    "experiments.er2score.train": ("--trial", "--output=runs/er2score-full"),
     "experiments.er2score.calibrate": ("--groups=10", "--graded=5"),
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.finding_gate.fit": ("--per-kind=2",),

@@ -1,6 +1,6 @@
 """Fit the calibration of a reward model to the outputs of its scorer on generated groups, and save the model.
 
-python -m experiments.er2score.calibrate --model er2score --rule-share 0.7 --output runs/er2score-calibrated
+python -m experiments.er2score.calibrate --model er2score --rule-share 0.7 --gate --output runs/er2score-calibrated
 
 All data are SYNTHETIC: complete reports, and graded candidates, which state one finding right, partly right and not at
 all.

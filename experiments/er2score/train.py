@@ -1,9 +1,10 @@
 """Train the shipped ER²Score from the pretrained encoder: the stages of schedule.yaml, then the calibration.
 
     python -m experiments.er2score.train --workers 4    on a GPU, on SYNTHETIC reports
-    python -m experiments.er2score.train --short        a shorter form, for one core
+    python -m experiments.er2score.train --short        a shorter form
 
-Data and stages are `radreward` commands, printed before they run. To resume an interrupted run, start it again.
+Data and stages are `radreward` commands, printed before they run. To resume an interrupted run, start it again; after a
+change of schedule.yaml, choose another --output.
 """
 
 from __future__ import annotations
@@ -121,10 +122,12 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
 def calibrated(trained: Path, out: Path, form: Form) -> Path:
     """Calibrate a model, with the gate and the share of rules of the shipped one; return its folder."""
     model, size = out / "model", 10 if form == "trial" else 300
-    if code := calibrate.main(
-        model=str(trained), output=model, groups=size, graded=size * 2 // 3, rule_share=RULE_SHARE, gate=True
-    ):
-        sys.exit(code)
+    if not model.exists():
+        console.print(f"\n[bold]{escape(str(model))}: calibration on generated groups[/bold]", soft_wrap=True)
+        if code := calibrate.main(
+            model=str(trained), output=model, groups=size, graded=size * 2 // 3, rule_share=RULE_SHARE, gate=True
+        ):
+            sys.exit(code)
     return model
 
 

@@ -32,9 +32,10 @@ def use_fused_kernels(model: PreTrainedModel) -> None:
     if model_type not in monkey_patch.MODEL_TYPE_TO_APPLY_LIGER_FN:
         raise InputError(f"fused_kernels: Expected a decoder that Liger Kernel knows but got {model_type!r}.")
     names = vars(sys.modules[type(model).__module__])
-    classes = dict(names)
-    # Without `rope`: it replaces a function of the architecture's module, and so changes every model.
-    monkey_patch._apply_liger_kernel_to_instance(
-        model, rope=False, cross_entropy=False, fused_linear_cross_entropy=False
-    )
-    names.update(classes)  # of models that are created later
+    before = dict(names)
+    # Without functions of the architecture's module, which are those of every model.
+    options = {"rope": False, "cross_entropy": False, "fused_linear_cross_entropy": False}
+    try:
+        monkey_patch._apply_liger_kernel_to_instance(model, **options)
+    finally:
+        names.update(before)  # the classes of models that are created later

@@ -21,7 +21,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     def apply(model: Any, **options: bool) -> None:
         calls.append({"model": model, **options})
-        modeling_llama.LlamaMLP = None  # type: ignore[assignment, misc]
+        monkeypatch.setattr(modeling_llama, "LlamaMLP", None)
 
     package, patches = ModuleType("liger_kernel"), ModuleType("liger_kernel.transformers.monkey_patch")
     patches.MODEL_TYPE_TO_APPLY_LIGER_FN = {"llama": apply}  # type: ignore[attr-defined]
@@ -38,10 +38,29 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def test_one_model_is_changed_and_later_ones_are_not(stand_in: list[dict[str, Any]]) -> None:
     before = modeling_llama.LlamaMLP
     Backbone("tiny-llama", lora=None, fused_kernels=True).build()
-    assert [call["rope"] for call in stand_in] == [False]  # its function is that of every model
+    [call] = stand_in
+    assert type(call.pop("model")) is modeling_llama.LlamaModel
+    # Rotation and cross-entropy are functions of the module, so of every model.
+    assert call == {"rope": False, "cross_entropy": False, "fused_linear_cross_entropy": False}
     assert modeling_llama.LlamaMLP is before
     Backbone("tiny-llama", lora=None).build()
     assert len(stand_in) == 1
+
+
+def test_other_models_stay_as_they_are_if_the_package_fails(
+    stand_in: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(model: Any, **options: bool) -> None:
+        monkeypatch.setattr(modeling_llama, "LlamaMLP", None)
+        raise RuntimeError("no kernel")
+
+    patches = sys.modules["liger_kernel.transformers.monkey_patch"]
+    monkeypatch.setattr(patches, "_apply_liger_kernel_to_instance", failing)
+    before = modeling_llama.LlamaMLP
+    with pytest.raises(RuntimeError, match="no kernel"):
+        use_fused_kernels(tiny_model("llama"))
+    assert modeling_llama.LlamaMLP is before
+    assert not stand_in
 
 
 def test_unknown_architecture_is_named(stand_in: list[dict[str, Any]]) -> None:

@@ -142,7 +142,8 @@ def test_constructor_unsupported_model_raises(folder: Path, vllm: None) -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("vllm") is None or not torch.cuda.is_available(), reason="needs vLLM and a GPU"
+    importlib.util.find_spec("vllm") is None or not torch.cuda.is_available(),
+    reason="needs vLLM and a GPU: set RADREWARD_GPU=1 on a machine with both",
 )
 def test_greedy_with_vllm_equals_the_transformers_engine(folder: Path) -> None:
     engine, model = make(folder)
