@@ -143,10 +143,10 @@ def main() -> None:
     given = parser.parse_args()
     form: Form = given.form or "full"
     out = given.output or Path(f"runs/er2score-{form}")
-    precision = "32-true" if form == "trial" else given.precision  # on any CPU
-    options = [f"--trainer.precision={precision}", f"--data.num_workers={given.workers}"]
-    if form == "trial":
-        options.append("--trainer.logger=false")
+    if form == "trial":  # on any CPU
+        options = ["--trainer.precision=32-true", "--trainer.logger=false"]
+    else:
+        options = [f"--trainer.precision={given.precision}", f"--data.num_workers={given.workers}"]
     schedule = read_schedule(SCHEDULE)
     first, *rest = schedule.stages
     trained = train(schedule, first, None, out, form, options)
