@@ -70,6 +70,15 @@ def test_interrupted_training_goes_on(
     assert artifact.calibration is not None
 
 
+def test_folder_of_another_schedule_is_refused(script: dict[str, Any]) -> None:
+    copy = Path("runs/er2score-trial/schedule.yaml")
+    copy.parent.mkdir(parents=True)
+    copy.write_text("stages: []")
+    with pytest.raises(SystemExit, match="Expected the schedule of .*Choose another --output"):
+        script["main"]()
+    assert [*copy.parent.iterdir()] == [copy]
+
+
 def test_schedule_has_shorter_forms_of_every_stage_and_rejects_unknown_fields(tmp_path: Path) -> None:
     names = runpy.run_path(str(SCRIPT))
     schedule = names["read_schedule"](names["SCHEDULE"])

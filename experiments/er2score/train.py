@@ -3,8 +3,7 @@
     python -m experiments.er2score.train --workers 4    on a GPU, on SYNTHETIC reports
     python -m experiments.er2score.train --short        a shorter form
 
-Data and stages are `radreward` commands, printed before they run. To resume an interrupted run, start it again; after a
-change of schedule.yaml, choose another --output.
+Data and stages are `radreward` commands, printed before they run. To resume an interrupted run, start it again.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from rich.markup import escape
 
 from experiments.er2score import calibrate
 from radreward.cli import main as radreward
+from radreward.io.atomic import write_text_file
 from radreward.modules.run_folder import RunFolder
 
 FOLDER = Path(__file__).parent
@@ -77,6 +77,16 @@ def read_schedule(path: Path) -> Schedule:
         {name: Data(**entry | {"options": tuple(entry.get("options", ()))}) for name, entry in values["data"].items()},
         tuple(Stage(**entry | {"data": tuple(entry["data"])}) for entry in values["stages"]),
     )
+
+
+def keep_schedule(out: Path) -> None:
+    """Copy the schedule into the folder of its data and runs; exit if the folder is that of another one."""
+    schedule, copy = SCHEDULE.read_text(encoding="utf-8"), out / SCHEDULE.name
+    if not copy.exists():
+        out.mkdir(parents=True, exist_ok=True)
+        write_text_file(copy, schedule)
+    elif copy.read_text(encoding="utf-8") != schedule:
+        sys.exit(f"{copy}: Expected the schedule of {SCHEDULE} but it differs. Choose another --output.")
 
 
 def run(*arguments: str) -> None:
@@ -148,6 +158,7 @@ def main() -> None:
     else:
         options = [f"--trainer.precision={given.precision}", f"--data.num_workers={given.workers}"]
     schedule = read_schedule(SCHEDULE)
+    keep_schedule(out)
     first, *rest = schedule.stages
     trained = train(schedule, first, None, out, form, options)
     for stage in rest:
