@@ -70,11 +70,12 @@ def test_interrupted_training_goes_on(
     assert artifact.calibration is not None
 
 
-def test_folder_of_another_schedule_is_refused(script: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kept", ["# form: trial\nstages: []", "# form: full\n{schedule}"])
+def test_folder_of_another_schedule_or_form_is_refused(kept: str, script: dict[str, Any]) -> None:
     copy = Path("runs/er2score-trial/schedule.yaml")
     copy.parent.mkdir(parents=True)
-    copy.write_text("stages: []")
-    with pytest.raises(SystemExit, match="Expected the schedule of .*Choose another --output"):
+    copy.write_text(kept.replace("{schedule}", script["SCHEDULE"].read_text(encoding="utf-8")))
+    with pytest.raises(SystemExit, match=r"Expected the trial form of .*Choose another --output"):
         script["main"]()
     assert [*copy.parent.iterdir()] == [copy]
 

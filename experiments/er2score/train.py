@@ -79,14 +79,14 @@ def read_schedule(path: Path) -> Schedule:
     )
 
 
-def keep_schedule(out: Path) -> None:
-    """Copy the schedule into the folder of its data and runs; exit if the folder is that of another one."""
-    schedule, copy = SCHEDULE.read_text(encoding="utf-8"), out / SCHEDULE.name
+def keep_schedule(out: Path, form: Form) -> None:
+    """Copy the schedule and its form into the folder of data and runs; exit if the folder is that of others."""
+    kept, copy = f"# form: {form}\n{SCHEDULE.read_text(encoding='utf-8')}", out / SCHEDULE.name
     if not copy.exists():
         out.mkdir(parents=True, exist_ok=True)
-        write_text_file(copy, schedule)
-    elif copy.read_text(encoding="utf-8") != schedule:
-        sys.exit(f"{copy}: Expected the schedule of {SCHEDULE} but it differs. Choose another --output.")
+        write_text_file(copy, kept)
+    elif copy.read_text(encoding="utf-8") != kept:
+        sys.exit(f"{copy}: Expected the {form} form of {SCHEDULE} but it differs. Choose another --output.")
 
 
 def run(*arguments: str) -> None:
@@ -158,7 +158,7 @@ def main() -> None:
     else:
         options = [f"--trainer.precision={given.precision}", f"--data.num_workers={given.workers}"]
     schedule = read_schedule(SCHEDULE)
-    keep_schedule(out)
+    keep_schedule(out, form)
     first, *rest = schedule.stages
     trained = train(schedule, first, None, out, form, options)
     for stage in rest:
