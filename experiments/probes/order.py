@@ -25,9 +25,8 @@ from radreward.types import Scores
 
 FOLDER = Path(__file__).parent
 SETS = ("", "second/", "third/", "fourth/", "fifth/", "sixth/")
-PROBES = tuple(
-    f"{part}{name}" for part in SETS for name in ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
-)
+KINDS = ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
+PROBES = tuple(f"{part}{kind}" for part in SETS for kind in KINDS)
 OUTPUTS = ("quality", "total", "errors")
 NORMAL_QUALITY = 0.99
 """Lowest quality of a normal report with sentences that state no finding."""
