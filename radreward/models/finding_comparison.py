@@ -149,11 +149,12 @@ def break_ties(quality: Tensor, similarity: Tensor) -> Tensor:
 def compare_findings(
     reference: ReportFindings, candidate: ReportFindings, context: PatientContext = NO_CONTEXT
 ) -> FindingComparison:
-    """Match the facts of two reports, see `match_facts`, and leave the other findings open.
+    """Match the facts of two reports, see `match_facts`, and leave the other findings open, unless one is denied.
 
     Matched facts agree by a = 1 - ½ per detail that changes care - 0.1 per other detail that differs, see
     `find_differences`, at least 0. They add w·a to the right and (w + w')·(1 - a) to the wrong weight, where w and w'
-    are the weights of the facts of the reference and of the candidate, see `patient_weight`.
+    are the weights of the facts of the reference and of the candidate, see `patient_weight`. A finding that the other
+    report denies is wrong, whatever that report says in other words.
 
     >>> left, right = Fact("effusion", location="left"), Fact("effusion", location="right")
     >>> compare_findings(ReportFindings((left, Fact("scar")), ()), ReportFindings((right,), ()))[:2]
@@ -167,9 +168,13 @@ def compare_findings(
             agreement = _agreement(match)
             right += weights[0] * agreement
             wrong += sum(weights) * (1 - agreement)
-        else:
-            unmatched[0].extend(match.reference)
-            unmatched[1].extend(match.candidate)
+            continue
+        for side, other, facts in zip(unmatched, (candidate, reference), match, strict=True):
+            for fact in facts:
+                if other.denies(fact.finding):
+                    wrong += patient_weight(fact, context)
+                else:
+                    side.append(fact)
     first, second = (
         (
             *(OpenFinding(describe_fact(fact), patient_weight(fact, context), fact) for fact in facts),

@@ -22,6 +22,14 @@ _SIDES_COMPARED = re.compile(
     rf"(?:(?:more|less) )?(?:\w+ )?(?:>|than) ?(?:the |on the )?{_SIDE}\b"
 )
 _COMPARED_WITH_SIZE = re.compile(r"\b(?:larger|greater|bigger|smaller|less|more) than (?=\d+(?:\.\d+)?\s?[cm]m\b)")
+_WORSE_ON_SIDE = re.compile(
+    rf"(?P<before>\b(?:bilateral\w*|bibasilar|bibasal|biapical|both|diffuse\w*)\b.*?)"
+    rf"(?P<words>\b(?:greater|greatest|larger|largest|more|most|worse|worst)(?: \w+)?) (?=(?:on|at|in) the {_SIDE}\b)"
+)
+_COMPARED_WITH_NORMAL = re.compile(
+    r"\b(?:larger|bigger|smaller|greater|higher) than (?=(?:is )?(?:normal|usual|expected)\b)"
+)
+_AFTER_COMMA = re.compile(r", (?:\w+ly )?(?P<word>increased|larger|bigger|smaller)(?= ?(?:[.,;]|$))")
 _DEVICE_CHANGE = re.compile(r"\b(?:inserted|insertion|placed|placement|removal|removed)\b|taken out")
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
@@ -34,6 +42,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     >>> change_of("#### after removal of the drain", True), change_of("interval removal of the ####", True)
     (None, 'resolved')
     >>> change_of("#### after the tube was removed", False)
+    >>> change_of("right ####, slightly increased.", False)
+    'worse'
     """
     name = masked.find("#")
     for phrase in CHANGE.finditer(masked):
@@ -41,6 +51,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
             continue
         if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
             return CHANGE_OF_PHRASE[phrase[0]]
+    if last := _AFTER_COMMA.search(masked):
+        return "better" if last["word"] == "smaller" else "worse"
     return None
 
 
@@ -55,10 +67,15 @@ def without_comparisons(masked: str) -> str:
     'the right ####### is ~~~~~~~~~~~~~~~~~~~~.'
     >>> without_comparisons("a ###### larger than 3 cm.")
     'a ###### ~~~~~~~~~~~~3 cm.'
+    >>> without_comparisons("bilateral #######, worse on the right.")
+    'bilateral #######, ~~~~~ on the right.'
     """
+    masked = _WORSE_ON_SIDE.sub(lambda match: f"{match['before']}{'~' * len(match['words'])} ", masked)
     if "than" not in masked and ">" not in masked:
         return masked
-    return _COMPARED_WITH_SIZE.sub(lambda match: "~" * len(match[0]), _SIDES_COMPARED.sub(_both_sides, masked))
+    for pattern in (_COMPARED_WITH_SIZE, _COMPARED_WITH_NORMAL):
+        masked = pattern.sub(lambda match: "~" * len(match[0]), masked)
+    return _SIDES_COMPARED.sub(_both_sides, masked)
 
 
 def _both_sides(match: re.Match[str]) -> str:

@@ -42,11 +42,13 @@ LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES = (
     )
 )
 """Words for each location: before the name of a finding, and after it."""
+_PLACE_OF_LUNG = re.compile(r"(?:left|right) lung \w")
 LOCATION_WORDS: dict[str, str] = {
-    phrase.lower(): location
+    form.lower(): location
     for words in (LOCATION_PREFIXES, LOCATION_SUFFIXES, _OTHER_PHRASES)
     for location, phrases in words.items()
     for phrase in phrases
+    for form in ((phrase, f"in the {phrase}") if _PLACE_OF_LUNG.match(phrase) else (phrase,))  # not "in the left lung"
 }
 """The canonical location of each lowercase phrase."""
 CARINA_DISTANCE = re.compile(

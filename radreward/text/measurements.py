@@ -18,6 +18,13 @@ SIZE = re.compile(
 )
 """Size of a finding whose name is masked by `#`: after "measuring" or "measures", or before or after the name."""
 
+HEART_RATIO = re.compile(
+    r"\b(?:cardio-?thoracic ratio|ctr)\s(?:(?:is|of|measures|about|approximately|at|=|estimated)\s)*"
+    r"(?:0?\.(?P<share>\d{2})|(?P<percent>\d{2})\s?(?:%|percent))"
+)
+"""Width of the heart as a share of the width of the chest, in a lowercase sentence."""
+_LARGE_HEART = 50
+
 
 def parse_size(text: str) -> float | None:
     """Return the largest diameter in mm of the first size in a text, or None.
@@ -54,3 +61,12 @@ def is_same_size(first: float, second: float) -> bool:
     if larger >= _NODULE_LIMIT:
         return larger - smaller <= 0.2 * larger
     return larger - smaller <= (2.0 if smaller < 6.0 else 4.0)
+
+
+def is_large_heart(ratio: re.Match[str]) -> bool:
+    """Return True if the heart of a match of `HEART_RATIO` is wider than half of the chest.
+
+    >>> [is_large_heart(HEART_RATIO.search(f"cardiothoracic ratio is {text}")) for text in ("0.62", "44 %")]
+    [True, False]
+    """
+    return int(ratio["share"] or ratio["percent"]) > _LARGE_HEART

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from radreward.text.lexicon import compile_phrases
@@ -11,17 +11,27 @@ from radreward.text.section_files import read_sections
 
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
-    r"(?:\s(?:\d{1,2}|again|also|appears?|are|be|been|borderline|has|have|is|looks?|mild|minimal|moderate|not|noted|now|"
-    r"overall|quite|remains?|seen|severe|sits|size|slight|somewhat|stable|still|to|very|was|were|\w+ly)){0,6}\s"
+    r"(?:\s(?:\d{1,2}|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|lies|looks?|mild|"
+    r"minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|size|slight|"
+    r"somewhat|stable|stands|still|to|very|was|were|\w+ly)){0,6}\s"
 )
 """Words between a body part and the state after it."""
 _PART_WORDS = (
     r"(?:(?:the|a|an|right|left|both|bilateral|several|multiple|ascending|descending|transverse|thoracic|lumbar|proximal|"
     r"distal|mid|middle|(?:antero|postero)?lateral|medial|anterior|posterior|superior|inferior|surgical|visualized|"
-    r"(?:aspects?|end|neck|part|shaft|third) of|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
+    r"adjacent|one|two|three|four|five|six|(?:aspects?|base|bottom|end|neck|part|shaft|third|top) of|"
+    r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
     r"eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
 )
 """Words between a state and the body part after it that belong to the body part."""
+
+_LYING = (
+    r"(?:accumulated|accumulates?|again|also|collected|collects?|collecting|extends?|extending|gathered|gathers?|has|have|is|"
+    r"are|entered|identified|layers?|layering|lies|located|lying|now|noted|present|seen|tracked|tracks?|tracking|visible)"
+)
+"""Words between a noun and the preposition before its body part, as in "fluid has collected in"."""
+_SHOWING = r"(?:contains?|demonstrates?|exhibits?|has|have|reveals?|shows?|with)"
+_QUANTITY = r"(?:an?|any|extensive|large|marked|mild|minimal|moderate|new|no|old|severe|slight|small|some|\w+ly)"
 
 
 class StateOfPart(NamedTuple):
@@ -61,8 +71,14 @@ _PATTERNS = (
     (re.compile(rf"(?P<words>{_STATE_LIST})\s{_PART_WORDS}(?P<part>{_PARTS})"), re.compile(_STATES), FINDING_OF_STATE),
     (
         re.compile(
-            rf"(?P<words>{_NOUNS})\s(?:of|in|at|along|within|through|involving|under|beneath|below|from)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
+            rf"(?P<words>{_NOUNS})(?:\s{_LYING}){{0,4}}\s(?:of|in|into|at|along|around|within|through|involving|under|"
+            rf"beneath|below|from)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
         ),
+        re.compile(_NOUNS),
+        FINDING_OF_NOUN,
+    ),
+    (
+        re.compile(rf"(?P<part>{_NOUN_PARTS})\s(?:again\s)?{_SHOWING}\s(?:{_QUANTITY}\s){{0,3}}(?P<words>{_NOUNS})"),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),
@@ -83,8 +99,15 @@ def states_of_parts(sentence: str) -> Iterator[StateOfPart]:
     for pattern, word, findings in _PATTERNS:
         for match in pattern.finditer(sentence):
             for state in word.finditer(sentence, *match.span("words")):
-                if key := findings.get((match["part"], state[0])):
+                if key := _finding_of(match["part"], state[0], findings):
                     yield StateOfPart(key, *state.span())
+
+
+def _finding_of(part: str, word: str, findings: Mapping[tuple[str, str], str]) -> str | None:
+    """Return the finding of a body part and a word, or that of the part without its first words."""
+    words = part.split(" ")
+    parts = (" ".join(words[start:]) for start in range(len(words)))
+    return next((findings[name, word] for name in parts if (name, word) in findings), None)
 
 
 def fracture_of(clause: str) -> str:

@@ -27,7 +27,14 @@ from radreward.text.locations import (
     find_both_sides,
     side_readings,
 )
-from radreward.text.measurements import MEASURED_FINDINGS, SIZE, parse_size, size_of_match
+from radreward.text.measurements import (
+    HEART_RATIO,
+    MEASURED_FINDINGS,
+    SIZE,
+    is_large_heart,
+    parse_size,
+    size_of_match,
+)
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
 from radreward.text.read_names import READ_NAMES, fracture_of, states_of_parts
@@ -103,7 +110,9 @@ _FINDING_OF_NAME: dict[str, str] = {
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = compile_phrases(_FINDING_OF_NAME)
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
-_SEVERITY = re.compile(compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b)")
+_SEVERITY = re.compile(
+    compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b| than\b)(?<!slightly(?! #))"
+)
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
@@ -221,6 +230,7 @@ def _find_mentions(lower: str) -> list[Mention]:
     """
     ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
     names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
+    names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
     found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]

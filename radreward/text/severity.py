@@ -43,6 +43,10 @@ SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
     "sizable": "severe",
     "huge": "severe",
     "borderline": "mild",
+    "slightly": "mild",
+    "a little": "mild",
+    "a bit of": "mild",
+    "considerable": "severe",
 }
 """The level of each phrase of the sentence parser."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import NamedTuple
 
+from radreward.text.bone_levels import LEVELS
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases
-from radreward.text.locations import LOCATION_SUFFIXES, LOCATION_WORDS
+from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS, contains_location
 from radreward.text.severity import SEVERITY_OF_PHRASE
 
 _PLACE_AFTER = compile_phrases([phrase.lower() for phrases in LOCATION_SUFFIXES.values() for phrase in phrases])
@@ -23,6 +25,22 @@ _LIST_WITH_VERB = re.compile(
 """A list of findings before a verb in the plural, as in "edema and effusion have resolved"."""
 _DOUBT = re.compile(r"\b(?:possible|probable|suspected|uncertain)\b")
 _LIST_LINK = re.compile(r",? (?:and )?")
+_BARE_SIDES = frozenset(phrase for side in ("left", "right", "bilateral") for phrase in LOCATION_PREFIXES[side])
+_PLACE = compile_phrases(
+    phrase for phrase, place in LOCATION_WORDS.items() if phrase not in _BARE_SIDES and place not in LEVELS
+)
+_ZONE = r"(?:upper|middle|mid|lower)"
+_NOUN = r"(?:lobes?|lungs?|(?:lung )?(?:zones?|fields?))"
+_ZONES = rf"{_ZONE}(?: {_NOUN})?(?:(?:, (?:and )?| and ){_ZONE}(?: {_NOUN})?)+"
+_ZONES_OF_SIDE = re.compile(rf"\b(?P<side>left|right) (?P<zones>{_ZONES})\b")
+_ZONES_ON_SIDE = re.compile(rf"\b(?P<zones>{_ZONES}) (?:on|of) the (?P<side>left|right)\b")
+_PLACE_LINK = re.compile(rf"(?: {_NOUN})?(?:, (?:and )?| and | & )(?:(?:at|in|of|within) )?(?:the )?")
+_AFTER_PLACES = re.compile(
+    rf"(?: {_NOUN})?(?: ?[.,;:)?]| ?$| (?:and|are|as|but|compatible|concerning|consistent|could|due|from|has|have|is|"
+    r"likely|may|might|more|most|probably|reflect\w*|represent\w*|since|stable|suggest\w*|suspicious|that|though|unchanged|"
+    r"was|were|which|with|worrisome)\b)(?! (?:\w+ ){0,2}(?:aerated|clear|expanded|free|normal|spared|unremarkable)\b)"
+)
+"""What stands after a list of places that is about the finding before it."""
 _SIZE_OF_PLACE = re.compile(r"(?<= )(?:measuring )?(?P<size>\d{1,3}(?:\.\d{1,2})?\s?[cm]m) $")
 
 
@@ -94,22 +112,50 @@ def place_readings(own: str) -> tuple[str, ...]:
     ('#### in the right upper lobe.', '#### in the lingula.', '#### at the left base.')
     >>> place_readings("####, 5 mm in the right upper lobe and 8 mm in the lingula.")
     ('####, measuring 5 mm in the right upper lobe.', '####, measuring 8 mm in the lingula.')
+    >>> place_readings("patchy right upper and lower lobe ####.")
+    ('patchy right upper lobe ####.', 'patchy right lower lobe ####.')
     >>> place_readings("#### in the right upper lobe.")
     ('#### in the right upper lobe.',)
     """
     places = list(_PLACE_AFTER.finditer(own))
     if len({LOCATION_WORDS[place[0]] for place in places}) < max(2, len(places)):
-        return (own,)
+        return _short_place_readings(own)
     starts = [0, *(place.end() for place in places[:-1])]
     links = [own[start : place.start()] for start, place in zip(starts, places, strict=True)]
     sizes = [_SIZE_OF_PLACE.search(link) for link in links]
     if all(sizes):
         links = [_SIZE_OF_PLACE.sub("", link) for link in links]
     if not all(link and _LIST_LINK.fullmatch(link) for link in links[1:]):
-        return (own,)
+        return _short_place_readings(own)
     after = own[places[-1].end() :]
     measures = [f"measuring {size['size']} " if size and all(sizes) else "" for size in sizes]
     return tuple(f"{links[0]}{size}{place[0]}{after}" for size, place in zip(measures, places, strict=True))
+
+
+def _short_place_readings(own: str) -> tuple[str, ...]:
+    """Return the readings of a list whose places share words, as in "in the right upper and left lower lobes"."""
+    if " and " not in own and "," not in own and "&" not in own:
+        return (own,)
+    full = _ZONES_OF_SIDE.sub(_sides_of_zones, _ZONES_ON_SIDE.sub(_sides_of_zones, own))
+    places = list(_PLACE.finditer(full))
+    listed = places[:1]
+    for place in places[1:]:
+        if _PLACE_LINK.fullmatch(full[listed[-1].end() : place.start()]):
+            listed.append(place)
+    names = [LOCATION_WORDS[place[0]] for place in listed]
+    if len(names) < 2 or any(contains_location(*pair) for pair in combinations(names, 2)):
+        return (own,)
+    start, end = listed[0].start(), listed[-1].end()
+    if "," in full[start:end] and not re.search(r" and | & ", full[start:end]):
+        return (own,)
+    if "#" in full[:start] and not _AFTER_PLACES.match(full, end):
+        return (own,)
+    return tuple(f"{full[:start]}{place[0]}{full[end:]}" for place in listed)
+
+
+def _sides_of_zones(match: re.Match[str]) -> str:
+    """Return zones with their side: "right upper lobe and right lower lobe" for "right upper and lower lobes"."""
+    return " and ".join(f"{match['side']} {zone} lobe" for zone in re.findall(_ZONE, match["zones"]))
 
 
 def with_inherited_location(fact: Fact, earlier: Fact, between: str) -> Fact:

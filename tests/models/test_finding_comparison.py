@@ -121,3 +121,18 @@ def test_words_order_equal_qualities_and_hardly_change_them(qualities: list[floa
         equal = break_ties(torch.tensor([0.8, 0.8]), torch.tensor(similarities))
         assert equal[0] > equal[1]
     assert break_ties(torch.ones(2), torch.tensor([1.0, torch.nan])).tolist() == [1.0, 1.0]
+
+
+def test_denied_finding_is_wrong_whatever_else_the_report_says() -> None:
+    cavity, odd = ReportFindings((Fact("cavity"),), ()), ("Odd lesion.",)
+    comparison = compare_findings(cavity, ReportFindings((), odd, frozenset({"cavity"})))
+    assert (comparison.wrong, comparison.reference) == (1.0, ())
+    assert compare_findings(cavity, ReportFindings((), odd)).wrong == 0
+    abscess = ReportFindings((Fact("abscess"),), ())
+    assert compare_findings(ReportFindings((), odd, frozenset({"cavity"})), abscess).wrong == 1.0
+
+
+@given(REPORTS, REPORTS)
+def test_denials_never_raise_the_quality(first: ReportFindings, second: ReportFindings) -> None:
+    denials = frozenset({"nodule", "effusion"})
+    assert quality(first._replace(denied=denials), second) <= quality(first, second) + 1e-12

@@ -39,6 +39,11 @@ def test_every_further_name_is_read(name: str) -> None:
     assert [fact.finding for fact in sentence_facts(f"There is a mild {name}.")] == [READ_NAMES[name]]
 
 
+def test_no_further_name_is_a_written_name_of_another_finding() -> None:
+    written = {name.lower(): key for key, finding in FINDINGS.items() for name in finding.plain_names}
+    assert {name for name, key in READ_NAMES.items() if written.get(name, key) != key} == set()
+
+
 def test_every_key_is_a_finding() -> None:
     assert {*READ_NAMES.values(), *FINDING_OF_STATE.values(), *FINDING_OF_NOUN.values()} <= FINDINGS.keys()
 
@@ -54,6 +59,12 @@ def test_every_key_is_a_finding() -> None:
         ("No enlarged hila.", [("hilar", None, None, "absent")]),
         ("Mild ectasia of the thoracic aorta.", [("tortuous", None, "mild", "present")]),
         ("The heart is normal and the aorta is tortuous.", [("tortuous", None, None, "present")]),
+        ("The descending thoracic aorta is tortuous.", [("tortuous", None, None, "present")]),  # as of "aorta"
+        ("The cardiothoracic ratio is 0.62.", [("ratio", None, None, "present")]),
+        ("The cardiothoracic ratio is 0.44.", []),
+        ("The dome of the diaphragm on the left stands too high.", [("elevdia", "left", None, "present")]),
+        ("Fluid has collected in the right pleural space.", [("effusion", "right", None, "present")]),
+        ("The sternum shows no break.", [("sternalfx", None, None, "absent")]),
         ("The heart may be enlarged.", []),  # a modal verb is no part of the form
         ("The heart and a nodule are enlarged.", [("nodule", None, None, "present")]),
         (
