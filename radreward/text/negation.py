@@ -60,11 +60,21 @@ _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|in
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
+_OWN_CLAUSE = (
+    r"(?:,|\band)\s(?:and\s)?(?!and\b|which\b|that\b|there\b)(?:[a-z][a-z-]*\s){1,4}"
+    r"(?:is|are|was|were|appears?|remains?|shows?|has|have)\b"
+    rf"(?!\s+(?:\w+\s+)?(?:{_PERCEPTION_WORDS}))"
+)
+"""A clause with a subject and a verb of its own, as in "no edema, the heart is large"."""
 CLAUSE_STOP = re.compile(
     r"\b(?:but|however|although|though|yet|while|whereas|with|there is|there are|which|apart from|aside from|except"
     r"|other than)\b|[;:]"
 )
 """End of the scope of a cue before the name of a finding."""
+_DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|significant|other|further)")
+_END_OF_DENIAL = re.compile(rf"\s--?\s|{_OWN_CLAUSE}")
+"""End of a denial, but not of a doubt."""
+DENIAL_STOP = re.compile(rf"{CLAUSE_STOP.pattern}|{_END_OF_DENIAL.pattern}")
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"
     r"no (?:(?:definite|convincing|evidence of|sign of) )*",
@@ -165,7 +175,7 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
-        for (_, end), is_reached in zip(names, reached_names(text, cues, names), strict=True)
+        for (_, end), is_reached in zip(names, reached_names(text, cues, names, DENIAL_STOP), strict=True)
     ]
 
 
@@ -174,21 +184,38 @@ def _no_cues() -> re.Pattern[str]:
     return compile_phrases(filter(_STATES_FINDING.search, load_lexicon()["no negation"]))
 
 
-def reached_names(text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return one bool per name of a finding: True if a cue stands before it and no `CLAUSE_STOP` between them.
+def reached_names(
+    text: str, cue_ends: Sequence[int], names: Sequence[tuple[int, int]], stop: re.Pattern[str] = CLAUSE_STOP
+) -> list[bool]:
+    """Return one bool per name of a finding: True if a cue stands before it and no stop between them.
 
     Args:
         text: A lowercase sentence in which the names of findings are masked.
         cue_ends: End of each cue, in order.
         names: Start and end of each name.
+        stop: Pattern of the ends of scopes.
     """
-    stops = [stop.span() for stop in CLAUSE_STOP.finditer(text)]
+    stops = [match.span() for match in stop.finditer(text)]
     reached = []
     for start, _ in names:
         cue = bisect_right(cue_ends, start) - 1
-        stop = bisect_right(stops, start, key=itemgetter(1)) - 1
-        reached.append(cue >= 0 and (stop < 0 or stops[stop][0] < cue_ends[cue]))
+        last = bisect_right(stops, start, key=itemgetter(1)) - 1
+        reached.append(cue >= 0 and (last < 0 or stops[last][0] < cue_ends[cue]))
     return reached
+
+
+def denial_end(sentence: str) -> int:
+    """Return the length of the denial that a sentence starts with if a statement of its own follows; 0 otherwise.
+
+    >>> text = "No pneumothorax, the heart is enlarged."
+    >>> text[: denial_end(text)], denial_end("No edema is seen, and no effusion."), denial_end("The heart is large.")
+    ('No pneumothorax', 0, 0)
+    """
+    lower = lowercase_same_length(sentence)
+    if not _DENIAL.match(lower):
+        return 0
+    end = _END_OF_DENIAL.search(lower)
+    return end.start() if end else 0
 
 
 def drop_negation_after(text: str) -> str:

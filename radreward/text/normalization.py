@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import unescape
 
 from radreward.text.sentence_splitter import LINE_START
 
@@ -17,6 +18,24 @@ _MARKS = {
 _TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
 _CLOSING = ".!?:;,"
 """Characters after which a line break counts as a space."""
+_ENTITY = re.compile(r"&(?:nbsp|amp|lt|gt|quot|apos|#\d{1,5}|#x[0-9a-f]{1,4});", re.IGNORECASE)
+_BLOCK_TAG = re.compile(
+    r"</?(?:body|br|div|h[1-6]|head|hr|html|li|ol|p|pre|section|table|tbody|td|th|tr|ul)\b[^<>]{0,200}>", re.IGNORECASE
+)
+_INLINE_TAG = re.compile(r"</?(?:a|b|em|font|i|small|span|strong|sub|sup|u)(?:\s[^<>]{0,200})?>", re.IGNORECASE)
+_WRITTEN_LINE_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])|\\r(?![a-z])")
+"""A line break as two characters, as in exports to JSON and CSV."""
+_UNFINISHED = re.compile(
+    r"(?:^|\s)(?:an?|and|are|as|at|both|but|by|for|from|has|have|in|into|is|left|mild|moderate|no|of|on|or|right|severe|small|"
+    r"than|the|to|versus|via|vs|was|were|which|with|without)$",
+    re.IGNORECASE,
+)
+"""The end of a line that goes on in the next one."""
+_NAME_OF_PERSON = re.compile(
+    r"(?:Blalock|Bochdalek|Chilaiditi|Cordis|Dob|Foley|Ghon|Golden|Hampton|Hickman|Kerley|Micra|Morgagni|Pancoast|Port|Schmorl|Swan)"
+)
+_LONGEST_ITEM = 50
+"""Length of a line up to which the next one can begin a sentence with an abbreviation, as in "PICC in place"."""
 
 
 _FINAL_PUNCTUATION = re.compile(r"[\s.!?;:,]+$")
@@ -34,28 +53,46 @@ def wording_key(text: str) -> str:
 def normalize_report(text: str) -> str:
     r"""Return a report with one space between words, in Unicode's form NFKC, without control and format characters.
 
-    Typographic quotes and dashes become those of ASCII; for line breaks, see `join_lines`. A text of printable ASCII
-    characters with single spaces is returned unchanged, and so is every result of this function.
+    Typographic quotes and dashes become those of ASCII; for line breaks, see `join_lines`. Tags and entities of HTML
+    are removed, and line breaks that are written as a backslash and a letter become real ones. A text of printable
+    ASCII characters with single spaces and without markup is returned unchanged, and so is every result.
 
     >>> normalize_report("No\u00a0 pleural\neffu\u00adsion;\u2009\u201cclear\u201d.\r\n\r\nHeart\tnormal")
     'No pleural effusion; "clear". Heart normal'
     >>> normalize_report("Clear\n\n\nNormal")
     'Clear\n\nNormal'
+    >>> normalize_report("<p>No&nbsp;effusion</p><p>Nodule &lt; 5 mm</p>")
+    'No effusion\n\nNodule < 5 mm'
     """
+    if any(mark in text for mark in "<&\\"):
+        text = _without_markup(text)
     if text.isascii() and text.isprintable() and "  " not in text and text == text.strip():
         return text
     visible = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
     return join_lines(unicodedata.normalize("NFKC", visible).translate(_TYPOGRAPHIC_MARKS))
 
 
+def _without_markup(text: str) -> str:
+    """Return a text without tags, entities and written line breaks, however often they are nested."""
+    before = None
+    while text != before:
+        before = text
+        text = _ENTITY.sub(lambda match: unescape(match[0]), text)
+        text = _WRITTEN_LINE_BREAK.sub("\n", _INLINE_TAG.sub("", _BLOCK_TAG.sub("\n\n", text)))
+    return text
+
+
 def join_lines(text: str) -> str:
     r"""Return a text with one space between words; line breaks become a space or an empty line.
 
-    It is an empty line, which ends a sentence, if an empty line, an item or a heading follows and no punctuation
-    precedes. After a line with a capital, small letters go on with its sentence.
+    It is an empty line, which ends a sentence, if an empty line, an item, a heading or a new statement follows and no
+    punctuation precedes. A new statement starts with a capital, and the line before can be the end of one. After a line
+    with a capital, small letters go on with its sentence.
 
     >>> join_lines("Left\neffusion\n- No  edema\n\nStable,\n\nsmall"), join_lines("No\n\nedema")
     ('Left effusion\n\n- No edema\n\nStable, small', 'No edema')
+    >>> join_lines("No pneumothorax\nModerate cardiomegaly"), join_lines("Tip of the\nSwan-Ganz catheter")
+    ('No pneumothorax\n\nModerate cardiomegaly', 'Tip of the Swan-Ganz catheter')
     """
     parts: list[str] = []
     starts_with_capital = False
@@ -66,7 +103,11 @@ def join_lines(text: str) -> str:
             continue
         ends_sentence = False
         if parts:
-            is_start = LINE_START.match(line) or (after_empty_line and not (starts_with_capital and line[0].islower()))
+            is_start = (
+                LINE_START.match(line)
+                or (after_empty_line and not (starts_with_capital and line[0].islower()))
+                or _starts_statement(line, parts[-1])
+            )
             ends_sentence = bool(is_start) and parts[-1][-1] not in _CLOSING
             parts.append("\n\n" if ends_sentence else " ")
         if ends_sentence or not parts:
@@ -74,3 +115,11 @@ def join_lines(text: str) -> str:
         parts.append(line)
         after_empty_line = False
     return "".join(parts)
+
+
+def _starts_statement(line: str, before: str) -> bool:
+    """Return True if a line starts a statement, given the line before it; names can also stand in a sentence."""
+    if not line[0].isupper() or _UNFINISHED.search(before):
+        return False
+    is_word = line[1:2].islower() and not _NAME_OF_PERSON.match(line)
+    return is_word or len(before) < _LONGEST_ITEM

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from radreward.text.abbreviations import ABBREVIATION, long_form, write_out
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
+from radreward.text.negation import denial_end
 from radreward.text.normalization import wording_key
 from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.sentence_splitter import CACHED_SENTENCES, sentence_spans
@@ -121,7 +122,7 @@ def _ordered_statements(text: str, reads: ReadsStatement) -> list[tuple[int, int
     Each has its start, its end and True if it refers back to the one before it.
     """
     groups: list[list[tuple[int, int]]] = []
-    for start, end in sentence_spans(text):
+    for start, end in chain.from_iterable(_without_denial(text, *span) for span in sentence_spans(text)):
         statement = text[start:end]
         if reads(statement):
             if groups and _REFERS_BACK.match(statement):
@@ -132,6 +133,19 @@ def _ordered_statements(text: str, reads: ReadsStatement) -> list[tuple[int, int
     for group in groups:
         by_words.setdefault(" ".join(wording_key(text[slice(*span)]) for span in group), group)
     return [(*span, number > 0) for _, group in sorted(by_words.items()) for number, span in enumerate(group)]
+
+
+_CLAUSE_START = re.compile(r"(?:,|\band\b|\s|-)+", re.IGNORECASE)
+
+
+def _without_denial(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a denial at the start of a sentence and of the statement after it, or that of the sentence."""
+    if length := denial_end(text[start:end]):
+        yield start, start + length
+        link = _CLAUSE_START.match(text, start + length)
+        yield link.end() if link else start + length, end
+    else:
+        yield start, end
 
 
 def _replacement(match: re.Match[str]) -> str:

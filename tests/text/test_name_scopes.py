@@ -8,6 +8,7 @@ from radreward.text.negation import (
     _NAME_CUES_AFTER,
     _NO_LONGER,
     CLAUSE_STOP,
+    DENIAL_STOP,
     _no_cues,
     negated_names,
     reached_names,
@@ -38,6 +39,9 @@ PIECES = (
         "there",
         "which",
         ",",
+        "the heart is",
+        "and it remains",
+        " - ",
         ", ",
         "; ",
         ". ",
@@ -81,7 +85,7 @@ def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> 
             for cue in _NAME_CUES.finditer(without_phrases[:start])
             if not before[cue.start() :].startswith(_NO_LONGER)
         ]
-        reached = bool(cues) and not CLAUSE_STOP.search(before, cues[-1].end())
+        reached = bool(cues) and not DENIAL_STOP.search(before, cues[-1].end())
         assert is_negated == (reached or bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0])))
         uncertain = _UNCERTAINTY.finditer(before)
         assert is_hedged == any(not CLAUSE_STOP.search(text[cue.end() : start]) for cue in uncertain)
