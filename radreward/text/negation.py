@@ -68,7 +68,7 @@ _OWN_CLAUSE = (
 """A clause with a subject and a verb of its own, as in "no edema, the heart is large"."""
 CLAUSE_STOP = re.compile(
     r"\b(?:but|however|although|though|yet|while|whereas|with|there is|there are|which|apart from|aside from|except"
-    r"|other than)\b|[;:]"
+    r"|other than|despite|so|after|following|because|favou?red)\b|[;:]"
 )
 """End of the scope of a cue before the name of a finding."""
 _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|significant|other|further)")
