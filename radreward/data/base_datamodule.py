@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -18,6 +19,10 @@ from radreward.io.progress import ProgressReporter
 T = TypeVar("T")
 
 
+GLOBAL_SEED = "PL_GLOBAL_SEED"
+"""Variable in which Lightning keeps `seed_everything`, also for the processes that it starts."""
+
+
 class BaseDataModule(LightningDataModule, ABC):
     """Data to train on; `setup` fills `datasets` with the keys "train" and "validation".
 
@@ -25,7 +30,7 @@ class BaseDataModule(LightningDataModule, ABC):
         files: Files of the training data.
         val_split: A separate file, or the fraction of records held out.
         batch_size: Records per batch.
-        seed: Decides the split and, with the epoch, the order.
+        seed: Decides the split and, with `seed_everything` and the epoch, the order.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
 
     Raises:
@@ -78,8 +83,9 @@ class BaseDataModule(LightningDataModule, ABC):
         on_cuda = self.trainer is not None and self.trainer.strategy.root_device.type == "cuda"
         data = self.datasets[split]
         weights = self.train_weights if shuffle else None
+        order_seed = self.seed + int(os.environ.get(GLOBAL_SEED, "0"))  # seeds of a study have other orders, one split
         sampler = LengthBucketSampler(
-            data.lengths, self.batch_size, self.seed, shuffle, rank, world_size, self.tokens_per_batch, weights
+            data.lengths, self.batch_size, order_seed, shuffle, rank, world_size, self.tokens_per_batch, weights
         )
         return ResumableDataLoader(
             data,

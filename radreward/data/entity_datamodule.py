@@ -20,7 +20,7 @@ class EntityDataModule(RecordDataModule[TaggedSentence]):
         sentences: One or several files, see `read_tagged_sentences`.
         val_split: A separate file, or the fraction of sentences held out.
         batch_size: Sentences per batch.
-        seed: Decides the split and, with the epoch, the order.
+        seed: Decides the split and, with `seed_everything` and the epoch, the order.
 
     Raises:
         InputError: In `setup`, for invalid files.

@@ -68,7 +68,7 @@ class PairedReportDataModule(BaseDataModule):
         batch_size: Groups per batch, each one reference with its candidates. n candidates with different totals form
             n(n - 1)/2 pairs: two groups of three give the 6 pairs per batch of ER²Score.
         num_workers: Processes that prepare batches; 0 prepares them in the main process.
-        seed: Decides the split and, with the epoch, the order.
+        seed: Decides the split and, with `seed_everything` and the epoch, the order.
         on_unpairable: Handling of a group that forms no pair (one candidate, or equal totals): "error" stops and names
             it, "skip" skips it and logs the number, "keep" keeps it, for training that compares candidates of different
             references, as for W and p.

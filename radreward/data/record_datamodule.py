@@ -31,7 +31,7 @@ class RecordDataModule(BaseDataModule, Generic[T]):
         files: One or several files.
         val_split: A separate file, or the fraction of records held out, by their text.
         batch_size: Records per batch.
-        seed: Decides the split and, with the epoch, the order.
+        seed: Decides the split and, with `seed_everything` and the epoch, the order.
 
     Raises:
         ValueError: If a setting is out of its range.

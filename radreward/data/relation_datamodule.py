@@ -16,7 +16,7 @@ class RelationDataModule(RecordDataModule[SentenceRelations]):
         relations: One or several files, see `read_relations`.
         val_split: A separate file, or the fraction of records held out, by their first sentence.
         batch_size: Records per batch.
-        seed: Decides the split and, with the epoch, the order.
+        seed: Decides the split and, with `seed_everything` and the epoch, the order.
 
     Raises:
         InputError: In `setup`, for invalid files.

