@@ -156,10 +156,31 @@ class Reversed(Broken):
         return super().losses(batch._replace(targets=-batch.targets))
 
 
+class UndeclaredPart(Broken):
+    """Uses a part that is missing in training, because `needs` does not name it."""
+
+    def losses(self, batch: RewardBatch) -> Tensor:
+        assert batch.finding_weights is not None
+        return super().losses(batch) + batch.finding_weights.predicted.sum()
+
+
+class OptionallyUsedPart(Broken):
+    def losses(self, batch: RewardBatch) -> Tensor:
+        losses = super().losses(batch)
+        return losses if batch.finding_weights is None else losses + batch.finding_weights.predicted.sum()
+
+
+class UnknownPart(Broken):
+    needs = frozenset({"findings_weight"})
+
+
 BROKEN: list[tuple[type[Broken], str]] = [
     (InfiniteLoss, "test_loss_is_a_finite_scalar"),
     (AttachedLog, "test_loss_is_a_finite_scalar"),
     (LogPerCriterion, "test_loss_is_a_finite_scalar"),
+    (UndeclaredPart, "test_needs_names_the_used_parts"),
+    (OptionallyUsedPart, "test_needs_names_the_used_parts"),
+    (UnknownPart, "test_needs_names_the_used_parts"),
     (NaiveSigmoid, "test_large_outputs_stay_finite"),
     (Constant, "test_gradients_finite_and_nonzero"),
     (Detached, "test_gradients_finite_and_nonzero"),

@@ -3,8 +3,9 @@
 python -m experiments.reading.measure
 
 The sentences were written by others who knew neither the rules nor the generator, and each states a finding. Some
-rules were written from those of first.jsonl and of third.jsonl, which has unusual words; nobody has read second.jsonl. A finding is read if rules and writer both
-call it present or uncertain. Details are compared where both name the finding; several facts about it count as one.
+rules were written from those of first.jsonl and of third.jsonl, which has unusual words; nobody has read second.jsonl.
+A finding is read if rules and writer both call it present or uncertain. Details are compared where both name the
+finding; several facts about it count as one.
 """
 
 from __future__ import annotations

@@ -29,8 +29,17 @@ def validate_config_files(arguments: Sequence[str]) -> None:
 
 
 def _nearest_file(path: Path) -> str:
-    """Return a hint at the YAML file with the most similar name below the nearest existing folder."""
+    """Return a hint at the YAML file with the most similar name below the nearest existing folder.
+
+    Files that runs in subfolders have written are left out.
+    """
     folder = next((parent for parent in path.parents if parent.is_dir()), Path())
-    files = {entry.name: entry for entry in sorted(folder.rglob("*.y*ml"))[:1000]}
-    near = get_close_matches(path.name, files, n=1)
+    entries = sorted(folder.rglob("*.y*ml"))[:1000]
+    files = {entry.stem: entry for entry in entries if not _is_of_a_run(entry.relative_to(folder), folder)}
+    near = get_close_matches(path.stem, files, n=1)
     return f" Did you mean {files[near[0]]}?" if near else ""
+
+
+def _is_of_a_run(path: Path, folder: Path) -> bool:
+    """Return True if a subfolder on the path holds a run."""
+    return any((folder / parent / "versions.json").is_file() for parent in list(path.parents)[:-1])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from pydoc import locate
 from typing import get_type_hints
 
 from radreward.cli.arguments import OPTIONS
+from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.removed_settings import REMOVED_SETTINGS
 
 _KEY = re.compile(r'[Pp]arser key "([^"]+)":?')
 _REQUIRED = re.compile(r"arguments are required: (.*)")
-_UNRECOGNIZED = re.compile(r"unrecognized arguments: ([^\s=]+)")
+_UNRECOGNIZED = re.compile(r"unrecognized arguments: ([^\s=]+)(?:=(\S+))?")
 _WITHOUT_VALUE = re.compile(r"argument (\S+): expected (?:at least )?one argument")
 _NEEDLESS_VALUE = re.compile(r"argument (\S+): ignored explicit argument (.*)")
 _UNKNOWN = re.compile(
@@ -26,8 +28,11 @@ _NO_CLASS = re.compile(
     r"dot import path string: (?P<name>\S+)"
     r"|class_path '(?P<path>[\w.]+)':\s*(?:- )?"
     r"(?:No module named '(?P<module>[\w.]+)'|module '[\w.]+' has no attribute)"
-    r"|Not a valid subclass of|does not correspond to a subclass of"
+    r"|Not a valid subclass of|Import path (?P<other>[\w.]+) does not correspond to a subclass of"
+    r" (?P<base>\w+)"
+    r"|does not correspond to a subclass of"
 )
+_ABSTRACT = re.compile(r"Expected an instantiatable class, but (?:(?P<path>[\w.]+) )?is abstract")
 _TYPE = re.compile(r"<class '(?!jsonargparse)(\w+\.[\w.]+)'>")
 _CLASS_PATH = re.compile(r"class_path '([\w.]+)'")
 _FAILED_LINK = re.compile(r"Call to compute_fn of link .* failed: (.*)", re.DOTALL)
@@ -83,7 +88,7 @@ def _translate(text: str, command: str) -> str:
         several = len(names) > 1
         return f"Expected the option{'s' * several} {options} but got {'neither' if several else 'none'}. {see}"
     if match := _UNRECOGNIZED.search(inner):
-        return f"Expected a known option but got {match[1]}. {see}"
+        return f"Expected a known option but got {match[1]}. {_remedy_of_option(match[1], match[2], command) or see}"
     if match := _WITHOUT_VALUE.search(inner):
         return f"{_option(match[1])}: Expected a value but got none. {see}"
     if match := _NEEDLESS_VALUE.search(inner):
@@ -91,6 +96,8 @@ def _translate(text: str, command: str) -> str:
     if match := _UNKNOWN.search(inner):
         path, name = match["path"], match["name"] or match["child"]
         return f"{prefix}{_unknown_setting(path, match['group'] or match['parent'], name, see)}"
+    if match := _ABSTRACT.search(inner):
+        return f"{prefix}{_missing_methods(match['path'] or value or '')}"
     if match := _NO_CLASS.search(inner):
         is_missing = match["module"] is None or f"{match['path']}.".startswith(f"{match['module']}.")
         if is_missing:  # otherwise the user's own file imports a missing module
@@ -114,7 +121,7 @@ def _unknown_setting(path: str | None, group: str | None, name: str, see: str) -
     owner, known = group or "`radreward fit`", list[str]()
     if path:
         found = locate(path)
-        owner, known = path.rpartition(".")[2], list(inspect.signature(found).parameters) if callable(found) else []
+        owner, known = path.rpartition(".")[2], _setting_names(found) if callable(found) else []
     if name in REMOVED_SETTINGS:
         remedy = REMOVED_SETTINGS[name]
     elif near := get_close_matches(name, known, n=1):
@@ -126,17 +133,53 @@ def _unknown_setting(path: str | None, group: str | None, name: str, see: str) -
     return f"Expected a setting of {owner} but got {name!r}. {remedy}"
 
 
+def _remedy_of_option(option: str, value: str | None, command: str) -> str | None:
+    """Return how `tune` takes a setting of `fit` that was given to it as an option, or None for another option."""
+    name = option.removeprefix("--").replace("-", "_")
+    setting = next((setting for setting, option in OPTIONS.items() if option == name), name)
+    if command != "tune" or not ("." in setting or setting in FIT_OPTIONS or setting in OPTIONS):
+        return None
+    return f"Give settings of fit without dashes: {setting}={value or 'VALUE'}."
+
+
+def _setting_names(found: Callable[..., object]) -> list[str]:
+    """Return the parameters of a constructor or function; **kwargs stands for those of the next base class."""
+    names: dict[str, None] = {}
+    for owner in inspect.getmro(found) if inspect.isclass(found) else [found]:
+        function = vars(owner).get("__init__") if inspect.isclass(owner) else owner
+        if function is None:
+            continue  # it inherits its constructor
+        parameters = list(inspect.signature(function).parameters.values())[inspect.isclass(owner) :]
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        names |= dict.fromkeys(parameter.name for parameter in parameters if parameter.kind not in variable)
+        if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+            break
+    return list(names)
+
+
+def _missing_methods(path: str) -> str:
+    """Return the message for a class with abstract methods; it names these methods."""
+    missing = sorted(getattr(locate(path), "__abstractmethods__", ()))
+    if not missing:
+        return f"Expected a complete class but got an abstract one, {path!r}."
+    return f"Expected a complete class but got an abstract one: {path} does not define {' and '.join(missing)}."
+
+
 def _unknown_class(match: re.Match[str], value: str | None, outer: str, inner: str) -> str:
     """Return the message for an unusable class; it names the file that was searched, or a similar class."""
-    name = match["name"] or match["path"] or value or ""
+    name = match["name"] or match["path"] or match["other"] or value or ""
     if match["path"]:
         return f"Expected the import path of a class but got {name!r}. {_searched(name)}"
     base = _base_class(outer, inner)
+    if base is None and match["base"] and locate(name) is not None:
+        return f"Expected a subclass of {match['base']} but got {name!r}, which is none."
     if base is None:
         return f"Expected the name of a class but got {name!r}. Give its import path."
     by_lowercase = {entry.lower(): entry for entry in sorted(_concrete_subclasses(base))}
     got = "another class" if name.startswith("{") else repr(name)  # a mapping is the surrounding class
     expected = f"Expected the name of {_with_article(base.__name__)} but got {got}."
+    if "." in name and locate(name) is not None:
+        return f"{expected} It must be a subclass of {base.__name__}."
     if near := get_close_matches(name.rsplit(".", 1)[-1].lower().replace("-", ""), by_lowercase, n=1):
         return f"{expected} Did you mean {by_lowercase[near[0]]}?"
     if match["name"] and "." in name:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from radreward.cli.errors import user_errors
 from radreward.errors import InputError
 from radreward.io.console import make_console, print_paths
+from radreward.io.terminal import print_status
 
 if TYPE_CHECKING:
     from radreward.cli.training import TrainingRun
@@ -45,6 +46,7 @@ def run(
     if not config.is_file():
         raise InputError(f"{config}: Expected a study but there is no such file.")
     from radreward.tuning import best_model_location, load_study_config, run_study, trial_tables, write_study_results
+    from radreward.tuning.results import failure_summary
     from radreward.tuning.storage import storage_location
 
     settings = load_study_config(config, base, trials, list(overrides))
@@ -65,6 +67,8 @@ def run(
             ("plots", f"optuna-dashboard {storage_location(storage, folder)} (pip install optuna-dashboard)"),
         )
     )
+    if failures := failure_summary(study):
+        print_status(failures)
     return 0
 
 

@@ -26,13 +26,19 @@ from radreward.modules.optimizer import AdamWConfig
 
 _CollatorT = TypeVar("_CollatorT", bound=Collator)
 
-_OBJECTIVE_PREFIX = "objective."
+_OBJECTIVE_NAME = "objective"
+"""Attribute of a module with its objective, if it has one."""
+_OBJECTIVE_PREFIX = f"{_OBJECTIVE_NAME}."
 """Prefix of the objective's state, such as the running statistics of a weighting."""
 
 _MIN_POINTS = 10
 """Points of the curves of a run that has as many steps."""
 
 _WRAPPER_PATTERN = r"\b_(fsdp_wrapped|checkpoint_wrapped)_module\."
+
+_NOT_FINITE_REMEDY = (
+    "Lower model.optimizer.lr; in a loss of your own, look for a division by 0, or a root or logarithm of 0 or less."
+)
 
 _MISMATCH_HINT = "Expected the backbone, adapters, criteria and objective of the training run."
 
@@ -131,17 +137,17 @@ class BaseModule(LightningModule, ABC):
         """Return the maximum rounding difference at the trainer's precision."""
         return full_precision if str(self.trainer.precision) in ("32-true", "64-true") else low_precision
 
-    def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str]) -> None:
+    def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str], remedy: str = "") -> None:
         """Stop all ranks if a value of any rank is not finite.
 
         Raises:
-            FloatingPointError: If a value is not finite. The step and the groups are appended to the message.
+            FloatingPointError: If a value is not finite. Step, groups and remedy are appended to the message.
         """
         bad = ~values.isfinite().all()
         if all_reduce_sum(bad.int()):
             where = f"groups {', '.join(group_ids)}" if bad else "on another rank"
             raise FloatingPointError(
-                f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}."
+                f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}. {remedy}".rstrip()
             )
 
     def check_loss_after_backward(self, loss: Tensor, group_ids: Sequence[str]) -> None:
@@ -155,12 +161,14 @@ class BaseModule(LightningModule, ABC):
         """Stop all ranks if the loss of any rank is not finite, before the weights change.
 
         Raises:
-            FloatingPointError: If the loss is not finite. The message names the groups of the batch.
+            FloatingPointError: If the loss is not finite. The message names the objective and the groups of the batch.
         """
         if self._unchecked_loss is not None:
             loss, group_ids = self._unchecked_loss
             self._unchecked_loss = None
-            self.raise_if_not_finite(loss, f"The loss is {loss.item()} in", group_ids)
+            objective = self._modules.get(_OBJECTIVE_NAME)
+            name = f"{type(objective).__name__}: " if objective else ""
+            self.raise_if_not_finite(loss, f"{name}The loss is {loss.item()} in", group_ids, _NOT_FINITE_REMEDY)
 
     def log_metric_table(self, table: MetricTable) -> None:
         """Log every defined value as `val/METRIC_ROW`. The table must be the same on all ranks."""
@@ -175,7 +183,7 @@ class BaseModule(LightningModule, ABC):
         Sharding wrappers change the names of parameters but not those in checkpoints.
         """
         trainable = {name for name, parameter in self.named_parameters() if parameter.requires_grad}
-        objective = self._modules.get(_OBJECTIVE_PREFIX.rstrip("."))
+        objective = self._modules.get(_OBJECTIVE_NAME)
         state = {_OBJECTIVE_PREFIX + name for name in objective.state_dict()} if objective else set()
         return {re.sub(_WRAPPER_PATTERN, "", name) for name in trainable} | state
 

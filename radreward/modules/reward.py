@@ -107,7 +107,10 @@ class RewardModule(BaseModule):
         self.check_packing_once(batch)
         output = self.objective(_reward_batch(self(batch.packed), batch.targets, self.criteria))
         if not output.loss.requires_grad:
-            raise InputError(f"{type(self.objective).__name__}: Expected a loss that depends on the model.")
+            raise InputError(
+                f"{type(self.objective).__name__}: Expected a loss that depends on the model but it has no gradient. "
+                "Compute it from the batch with torch only, without `detach`, `item` or `no_grad`."
+            )
         self.check_loss_after_backward(output.loss, batch.ids)
         self.log_training({"loss": output.loss, **output.logs}, batch)
         return output.loss

@@ -39,6 +39,7 @@ from radreward.types import (
     FindingWeightsBatch,
     LocatedErrorBatch,
     LocatedErrorTargets,
+    OptionalPart,
     RewardBatch,
     RewardTrainingBatch,
 )
@@ -92,7 +93,8 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         Raises:
             InputError: If the check fails. The message names the setting.
         """
-        copy.deepcopy(module.objective).eval()(example_batch(module.criteria.weights))
+        objective = copy.deepcopy(module.objective).eval()
+        objective(example_batch(module.criteria.weights, objective.needs))
         check_length(module.model.config, require_reward_collator(data).prompt_encoder.max_length)
 
     def measure(self, module: _TrainedRewardModule, trainer: Trainer, data: BaseDataModule) -> RewardResults:
@@ -144,15 +146,17 @@ class RewardExporter(Exporter[_TrainedRewardModule, RewardResults]):
         write_json(run.metrics, {**content, **training_info})
 
 
-def example_batch(weights: Tensor) -> RewardBatch:
-    """Return a batch of one pair with every optional part, for a dry run of an objective.
+def example_batch(weights: Tensor, parts: frozenset[str]) -> RewardBatch:
+    """Return a batch of one pair, for a dry run of an objective.
 
     Args:
         weights: (N,) weights of the criteria.
+        parts: Optional parts of the batch; it has no others, as in training.
     """
     targets = torch.stack([torch.zeros_like(weights), -weights])
     evidence = torch.ones(2, 1, len(weights))
     statements = torch.tensor([[0], [1]])
+    weights_of_findings = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     located = LocatedErrorTargets(statements, statements + 2, torch.zeros(4, len(weights) + 2))
     return RewardBatch(
         targets.clone().requires_grad_(),
@@ -160,8 +164,8 @@ def example_batch(weights: Tensor) -> RewardBatch:
         torch.zeros(2, dtype=torch.int64),
         torch.tensor([[0, 1]]),
         weights,
-        FindingWeightsBatch(torch.ones(2, 2), torch.tensor([[1.0, 0.0], [0.0, 1.0]])),
-        LocatedErrorBatch(evidence, evidence, located),
+        FindingWeightsBatch(torch.ones(2, 2), weights_of_findings) if OptionalPart.FINDING_WEIGHTS in parts else None,
+        LocatedErrorBatch(evidence, evidence, located) if OptionalPart.LOCATED_ERRORS in parts else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from traceback import walk_tb
 from typing import Any, Literal
 
 import torch
@@ -56,10 +57,20 @@ class Objective(nn.Module, ABC):
         """Call `forward`, and add 0 · rewards: distributed training needs a gradient for every parameter.
 
         Raises:
-            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss. The message names the class.
+            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss, or uses a missing part of the
+                batch that `needs` does not name. The message names the class.
         """
-        output: Any = super().__call__(batch)
         name = type(self).__name__
+        try:
+            output: Any = super().__call__(batch)
+        except (AttributeError, TypeError) as error:
+            if part := _undeclared_part(self, batch, error):
+                needs = ", ".join(f'"{entry}"' for entry in sorted({*self.needs, part}))
+                raise InputError(
+                    f"{name}: Expected `needs` to name {part}, which the loss uses, but it does not. Add "
+                    f"`needs = frozenset({{{needs}}})` to the class."
+                ) from error
+            raise
         if not isinstance(output, ObjectiveOutput):
             raise InputError(
                 f"{name}: Expected `forward` to return an ObjectiveOutput but got {type(output).__name__}."
@@ -98,6 +109,15 @@ class Objective(nn.Module, ABC):
         """Return logs of (n, N) losses: their weighted mean as "name", and "name/j" per criterion; reduced over n."""
         reduced = self.reduce(losses.detach())
         return {f"{name}/{j}": value for j, value in enumerate(reduced)} | {name: self.weighting(reduced)}
+
+
+def _undeclared_part(objective: Objective, batch: RewardBatch, error: Exception) -> str | None:
+    """Return the missing part of a batch that caused an error on None: code in the traceback names this part."""
+    if "NoneType" not in str(error):
+        return None
+    names = {name for frame, _ in walk_tb(error.__traceback__) for name in frame.f_code.co_names}
+    missing = (part for part in OptionalPart if part not in objective.needs and getattr(batch, part) is None)
+    return next((part.value for part in missing if part in names), None)
 
 
 def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -> Any:

@@ -29,10 +29,14 @@ STATUS_OK = "ok"
 STATUS_TRUNCATED = "truncated"
 STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
 STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
-STATUS_NOTHING_READ = "no statement of a report is read: the score does not cover it"
+_NOTHING_READ = "no statement of the {} is read: the score does not cover it"
+STATUS_REFERENCE_UNREAD = _NOTHING_READ.format("reference")
+STATUS_CANDIDATE_UNREAD = _NOTHING_READ.format("candidate")
 STATUS_NO_REPORT = "no finding and no normal statement recognised"
 """Start of the status of a pair in which one text is not a report. The name of the text follows."""
-SCORED_STATUSES = frozenset({STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES, STATUS_NOTHING_READ})
+SCORED_STATUSES = frozenset(
+    {STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES, STATUS_REFERENCE_UNREAD, STATUS_CANDIDATE_UNREAD}
+)
 """Statuses of rows with a score."""
 _MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
 """Lowercase texts of missing values, in tables or from `str` of a missing value of NumPy or pandas."""
@@ -95,7 +99,8 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
         if not is_valid_utf8(value):
             return PairError(field, f"Expected UTF-8 text as {field}")
         if len(value) > MAX_REPORT_CHARS:
-            return PairError(field, f"over the limit: Expected at most {MAX_REPORT_CHARS} characters as {field}")
+            expected = f"Expected at most {MAX_REPORT_CHARS:,} characters as {field} but got {len(value):,}"
+            return PairError(field, f"over the limit: {expected}; split or shorten the text")
     return None
 
 

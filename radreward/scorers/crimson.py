@@ -9,7 +9,7 @@ import torch
 
 from radreward.criteria import CrimsonCriteria, crimson_score
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
+from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.stateless import StatelessScorer
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
 from radreward.text.fact_matching import FactMatch, MatchResult, match_facts
@@ -88,10 +88,7 @@ class Crimson(StatelessScorer):
             total=torch.tensor([score_findings(row) for row in rows]),
             sub_scores=self.criteria.target_rewards(counts) + 0.0,  # -0 becomes 0
             error_counts=counts,
-            status=tuple(
-                STATUS_OK if _reads(reference) and _reads(candidate) else STATUS_NOTHING_READ
-                for reference, candidate in zip(references, candidates, strict=True)
-            ),
+            status=tuple(_status(*pair) for pair in zip(references, candidates, strict=True)),
             evidence=tuple(
                 (*row, *_unread(reference, candidate))
                 for row, reference, candidate in zip(rows, references, candidates, strict=True)
@@ -154,6 +151,13 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
         weight,
         {entry.detail: DETAIL_WEIGHT * entry.changes_care * bool(weight) for entry in differences},
     )
+
+
+def _status(reference: str, candidate: str) -> str:
+    """Return the status of a pair; it names the reference if nothing is read in both reports."""
+    if not _reads(reference):
+        return STATUS_REFERENCE_UNREAD
+    return STATUS_OK if _reads(candidate) else STATUS_CANDIDATE_UNREAD
 
 
 def _reads(report: str) -> bool:

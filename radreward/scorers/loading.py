@@ -102,12 +102,17 @@ def _resolve_folder(path: Path) -> ResolvedScorer:
             if (folder / spec.config_name).is_file():
                 return ResolvedScorer(spec, folder, {})
     if (path / "config.yaml").is_file():
-        raise InputError(
-            f"{path}: contains a run without a model; finish it with `radreward fit ... --ckpt-path=last`."
-        )
+        raise InputError(f"{path}: contains a run without a model; {finishing_remedy(path)}.")
     raise InputError(
         f"{path}: Expected the folder of a saved scorer or of a run but it contains no config.json or similar file."
     )
+
+
+def finishing_remedy(run: Path) -> str:
+    """Return how to finish a run that stopped: it resumes from its checkpoint, or it starts again without one."""
+    if (run / "checkpoints" / "last.ckpt").exists():  # a folder if the model was sharded
+        return "finish it with `radreward fit ... --ckpt-path=last`"
+    return "it has no checkpoint: start it again with `radreward fit ... --overwrite`"
 
 
 def _check_settings(name: str, scorer_class: type, settings: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from radreward.criteria.pairs import make_pairs
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
-from radreward.types import FindingWeightsBatch, LocatedErrorBatch, LocatedErrorTargets, RewardBatch
+from radreward.types import FindingWeightsBatch, LocatedErrorBatch, LocatedErrorTargets, OptionalPart, RewardBatch
 
 _STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
 """Statement of each of five tokens of a report; the last token is padding."""
@@ -80,6 +80,19 @@ class ObjectiveConformance(ABC):
     def test_loss_is_a_finite_scalar(self) -> None:
         """The loss is a finite scalar; logs are finite detached scalars."""
         require_finite_loss(self.objective()(self._batch()))
+
+    def test_needs_names_the_used_parts(self) -> None:
+        """Optional parts of a batch that `needs` does not name are not used: in training, they are missing."""
+        batch, needs = self._batch(), self.objective().needs
+        require(needs <= set(OptionalPart), f"`needs` may name {', '.join(OptionalPart)} but names {sorted(needs)}")
+        weights = batch.finding_weights if OptionalPart.FINDING_WEIGHTS in needs else None
+        located = batch.located_errors if OptionalPart.LOCATED_ERRORS in needs else None
+        try:
+            loss = self.objective()(batch._replace(finding_weights=weights, located_errors=located)).loss
+        except Exception as error:
+            missing = " and ".join(part.value for part in OptionalPart if part not in needs)
+            raise AssertionError(f"without {missing}, which `needs` does not name, the loss fails: {error}") from error
+        require_close(loss, self.objective()(batch).loss, "the loss uses a part that `needs` does not name")
 
     def test_large_outputs_stay_finite(self) -> None:
         """Outputs of ±1000 give finite losses and gradients."""

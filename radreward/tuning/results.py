@@ -18,13 +18,23 @@ from radreward.io.atomic import write_text_file
 from radreward.io.tables import write_csv
 from radreward.io.terminal_tables import TerminalTable
 from radreward.io.text_tables import text_frame
-from radreward.tuning.retries import FOLDER_ATTR, HOST_ATTR, REASON_ATTR, last_attempts, trial_index
+from radreward.tuning.retries import (
+    FOLDER_ATTR,
+    HOST_ATTR,
+    REASON_ATTR,
+    failed_trials,
+    last_attempts,
+    trial_index,
+)
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import STATE_NAMES, TrialRunner
 
 _NUM_BEST_TRIALS = 5
 """Trials whose parameters are printed in a table of their own."""
+
+
+_REMEDY = "After you have removed the cause, the same command tries failed trials again."
 
 
 class StudyResults(NamedTuple):
@@ -67,11 +77,18 @@ def write_study_results(study: Study, config: StudyConfig, runner: TrialRunner, 
     return results
 
 
+def failure_summary(study: Study) -> str | None:
+    """Return a line with the number of failed trials and the remedy, or None if no trial failed."""
+    failed, total = len(failed_trials(study)), len(last_attempts(study))
+    return f"study {study.study_name}: {failed} of {total} trials failed. {_REMEDY}" if failed else None
+
+
 def _no_complete_trial(study: Study, rows: list[dict[str, Any]]) -> InputError:
     reasons = [row["reason"] for row in rows if row["state"] == STATE_NAMES[TrialState.FAIL]]
     if reasons:
         return InputError(
-            f"study {study.study_name}: none of {len(rows)} trials is complete; the first failed: {reasons[0]}"
+            f"study {study.study_name}: none of {len(rows)} trials is complete; the first failed: "
+            f"{reasons[0].rstrip('.')}. {_REMEDY}"
         )
     return InputError(f"study {study.study_name}: no trial is complete yet; other workers run {len(rows)}.")
 

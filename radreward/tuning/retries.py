@@ -1,11 +1,12 @@
-"""Retries of trials whose worker was killed or interrupted.
+"""Retries of trials that failed, or whose worker was killed or interrupted.
 
-Optuna fails such a trial and queues a copy with the same values. Both are attempts of one trial here: they share its
-index, its folder and so its checkpoints.
+A copy with the same values is queued. All attempts of a trial share its index and its folder. After an interruption,
+the next attempt resumes from the checkpoint in the folder; after a failure, it starts from the beginning.
 """
 
 from __future__ import annotations
 
+import copy
 import platform
 from pathlib import Path
 
@@ -31,6 +32,7 @@ A failed trial without a reason was interrupted.
 
 with allow_experimental():
     retry = RetryHeartbeatStaleTrialCallback(inherit_intermediate_values=True)
+    restart = RetryHeartbeatStaleTrialCallback()
 
 
 def last_attempts(study: Study) -> dict[int, FrozenTrial]:
@@ -48,6 +50,22 @@ def is_retry(trial: FrozenTrial) -> bool:
     return _first_number(trial) != trial.number
 
 
+def has_failed_before(study: Study, trial: FrozenTrial) -> bool:
+    """Return True if the previous attempt of a trial failed, so that this one starts from the beginning."""
+    with allow_experimental():
+        numbers = retry.retry_history(trial)
+    return bool(numbers) and REASON_ATTR in study.get_trials(deepcopy=False)[numbers[-1]].user_attrs
+
+
+def failed_trials(study: Study) -> list[FrozenTrial]:
+    """Return the last attempts of the trials that failed; interrupted trials are no failures."""
+    return [trial for trial in last_attempts(study).values() if _has_failed(trial)]
+
+
+def _has_failed(trial: FrozenTrial) -> bool:
+    return trial.state == TrialState.FAIL and REASON_ATTR in trial.user_attrs
+
+
 def _first_number(trial: FrozenTrial) -> int:
     with allow_experimental():
         first = retry.retried_trial_number(trial)
@@ -62,6 +80,19 @@ def queue_new_trial(study: Study, folder: Path) -> None:
         folder: Folder of the study of this worker.
     """
     study.enqueue_trial({}, user_attrs={HOST_ATTR: platform.node(), STUDY_FOLDER_ATTR: str(folder.absolute())})
+
+
+def queue_failed_trials(study: Study) -> int:
+    """Queue a copy of every failed trial, without its reported values, and return their number.
+
+    Call this once per start of a worker: in a loop, a trial that always fails would never end.
+    """
+    failed = failed_trials(study)
+    for trial in failed:
+        again = copy.deepcopy(trial)
+        again.user_attrs = {name: value for name, value in trial.user_attrs.items() if name != REASON_ATTR}
+        restart(study, again)
+    return len(failed)
 
 
 def queue_interrupted_trials(study: Study, folder: Path) -> None:

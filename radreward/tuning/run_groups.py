@@ -30,7 +30,8 @@ def group_by_seed(runs: Sequence[FinishedRun]) -> list[RunGroup]:
     """Group runs that differ only in their seed. Groups are in order of appearance.
 
     Groups are named by the parameters of a study if these differ: `both` for a variant, `lambda_=0.5` for a setting.
-    Otherwise they are named by the settings that differ, and a single group by its first folder.
+    Otherwise they are named by the settings that differ. A single group is named by its variants, by the parameters of
+    a study if it has several runs, or by its folder.
 
     Raises:
         InputError: If two runs of a group have the same seed.
@@ -83,11 +84,25 @@ def _group_runs(runs: Sequence[FinishedRun], key: Callable[[FinishedRun], object
 
 def _group_names(groups: Sequence[Sequence[FinishedRun]]) -> list[str]:
     if len(groups) == 1:
-        return [str(groups[0][0].folder)]
+        return [_single_group_name(groups[0])]
     names = _setting_labels([members[0].params for members in groups], variant_names=True)
     if all(members[0].params for members in groups) and len(set(names)) == len(groups):
         return names
     return _setting_labels([members[0].settings for members in groups], variant_names=False)
+
+
+def _single_group_name(runs: Sequence[FinishedRun]) -> str:
+    params = runs[0].params
+    variants = [value for key, value in params.items() if _names_variants(key)]
+    if variants or len(runs) == 1 or not params:
+        return ", ".join(variants) or str(runs[0].folder)
+    short_keys, values = _shortest_suffixes(list(params)), _shorten_values(list(params.values()))
+    return ", ".join(f"{short_keys[key]}={value}" for key, value in zip(params, values, strict=True))
+
+
+def _names_variants(key: str) -> bool:
+    """Return True for a parameter of a study that names variants; a setting of `fit` that is searched has a dot."""
+    return "." not in key
 
 
 def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> list[str]:
@@ -100,7 +115,7 @@ def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> li
         for label, entry in zip(labels, settings, strict=True):
             if key in entry:
                 value = next(values)
-                label.append(value if variant_names and "." not in key else f"{short_keys[key]}={value}")
+                label.append(value if variant_names and _names_variants(key) else f"{short_keys[key]}={value}")
             elif not _has_parent(key, differing):
                 label.append(f"no {short_keys[key]}")
     return [", ".join(label) for label in labels]

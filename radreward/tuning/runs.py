@@ -18,6 +18,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import read_json_object
 from radreward.io.yaml_files import read_yaml_mapping
 from radreward.score_outputs import OUTPUTS
+from radreward.scorers.loading import finishing_remedy
 
 if TYPE_CHECKING:
     from radreward.modules import MetricTable  # not at run time, because it imports torch
@@ -79,7 +80,7 @@ class FinishedRun:
 
 
 def find_runs(paths: Sequence[Path]) -> tuple[list[FinishedRun], list[str]]:
-    """Return the runs in some folders, in the given order, and one line per skipped trial.
+    """Return the runs in some folders, in the given order, one line per skipped trial and one per incomplete study.
 
     Raises:
         InputError: If a folder is neither a run nor a study, a run is not finished, or a run is given twice.
@@ -111,10 +112,7 @@ def read_run(path: Path) -> FinishedRun:
         problem = f"it has no {CONFIG_FILE}" if path.exists() else "it does not exist"
         raise InputError(f"{path}: Expected the folder of a run or a study but {problem}.")
     if not (path / METRICS_FILE).is_file():
-        raise InputError(
-            f"{path}: Expected a finished run but it has no {METRICS_FILE}; "
-            "finish it with `radreward fit ... --ckpt-path=last`."
-        )
+        raise InputError(f"{path}: Expected a finished run but it has no {METRICS_FILE}; {finishing_remedy(path)}.")
     model_config = next(
         (path / name for name in _MODEL_CONFIG_FILES if (path / name).is_file()), path / _MODEL_CONFIG_FILES[0]
     )
@@ -139,12 +137,16 @@ def read_run(path: Path) -> FinishedRun:
 
 
 def _read_study(path: Path) -> tuple[list[FinishedRun], list[str]]:
-    """Return the finished trials in the order of their numbers, and the other trials with their states."""
+    """Return the finished trials in the order of their numbers, and lines on the others: their states and their number.
+
+    A record has the number of trials of the study; trials that have not started have no folder.
+    """
     folders = sorted((path / "trials").glob("*/"), key=lambda folder: (len(folder.name), folder.name))
-    runs, skipped = [], []
+    runs, skipped, total = [], [], len(folders)
     for folder in folders:
-        record = folder / "trial.json"
-        state = read_json_object(record).get("state") if record.is_file() else "not finished"
+        file = folder / "trial.json"
+        record = read_json_object(file) if file.is_file() else {}
+        state, total = record.get("state", "not finished"), max(total, int(record.get("trials", 0)))
         if state == "complete":
             runs.append(read_run(folder))
         else:
@@ -154,6 +156,9 @@ def _read_study(path: Path) -> tuple[list[FinishedRun], list[str]]:
         raise InputError(
             f"{path}: Expected a study with finished trials but none of {len(folders)} is finished{first}."
         )
+    if len(runs) < total:
+        not_started = f", of which {total - len(folders)} have not started" if len(folders) < total else ""
+        skipped.append(f"{path}: {total - len(runs)} of {total} trials{not_started}; {len(runs)} are finished")
     return runs, skipped
 
 

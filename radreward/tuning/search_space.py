@@ -221,7 +221,7 @@ def _parser_of(entry: Mapping[str, Any]) -> _Parser:
 def _parse_choices(name: str, entry: Mapping[str, Any]) -> tuple[_Distribution, _Overrides]:
     choices = entry["choices"]
     if not isinstance(choices, list) or not choices:
-        raise InputError(f"Expected `choices` to be a list but got {choices!r}.")
+        raise InputError(f"Expected `choices` to be a list with at least one value but got {choices!r}.")
     by_value = {_to_parameter_value(choice): choice for choice in choices}
     if len(by_value) < len(choices):
         raise InputError("Expected `choices` to differ.")

@@ -19,6 +19,7 @@ from radreward.errors import InputError
 from radreward.io.in_place import check_folder
 from radreward.io.outputs import folder_entries
 from radreward.io.terminal import print_status
+from radreward.tuning.retries import queue_failed_trials
 from radreward.tuning.samplers import SamplerPerTrial
 from radreward.tuning.storage import open_storage, redact_password
 from radreward.tuning.study_config import StudyConfig
@@ -40,7 +41,8 @@ def run_study(
 ) -> Study:
     """Run trials, together with any other worker of the study, until the study is complete.
 
-    Called again, it resumes the study: trials of killed workers are resumed from their checkpoints.
+    Called again, it resumes the study: trials of killed workers are resumed from their checkpoints, and failed trials
+    are tried once more.
 
     Args:
         config: The study.
@@ -61,7 +63,10 @@ def run_study(
         if not (overwrite or storage or (folder / "study.db").exists()):
             _check_unused(config, folder)  # before the storage creates a file there
         study = _open_study(config, open_storage(storage, folder), folder, overwrite)
+        num_queued = queue_failed_trials(study)
     print_status(f"study {config.study}: {config.trials} trials in {folder}; storage {location}")
+    if num_queued:
+        print_status(f"study {config.study}: {num_queued} failed trial{'s' * (num_queued > 1)} will be tried again")
     worker = StudyWorker(study, config, runner, folder)
     gc.freeze()  # the garbage collection after each trial then skips imported modules
     try:
@@ -149,6 +154,6 @@ def _check_same_search(config: StudyConfig, stored: Mapping[str, object]) -> Non
     changed = [key for key, value in config.search_definition.items() if stored.get(key) != value]
     if changed:
         raise InputError(
-            f"study {config.study}: the storage holds a study of this name with another {' and '.join(changed)}. "
+            f"study {config.study}: the storage holds a study of this name that differs in {' and '.join(changed)}. "
             "Change the name, or replace the study with --overwrite."
         )

@@ -14,7 +14,7 @@ from optuna.exceptions import TrialPruned
 from optuna.trial import Trial, TrialState
 
 from radreward.errors import InputError
-from radreward.io.artifacts import write_json
+from radreward.io.artifacts import read_json_object, write_json
 from radreward.io.atomic import delete_path, is_disk_error, write_text_file
 from radreward.io.in_place import check_folder
 from radreward.io.outputs import folder_entries
@@ -27,6 +27,8 @@ from radreward.tuning.study_config import StudyConfig
 
 _TRIAL_ENTRIES = {"versions.json", "data.json", "config.yaml", "checkpoints", "trial.json", "error.txt"}
 """Names in the folder of a trial; whatever has one of them may be deleted when the trial starts again."""
+_RECORD_FILE = "trial.json"
+"""File with the result of a trial, which an interrupted trial lacks."""
 STATE_NAMES = {
     TrialState.COMPLETE: "complete",
     TrialState.PRUNED: "pruned",
@@ -112,7 +114,9 @@ def run_trial(
     values: Mapping[str, ParameterValue],
     folder: Path,
 ) -> TrialResult:
-    """Train with the settings of a trial, and write `trial.json`. Resume the run if its folder has a checkpoint.
+    """Train with the settings of a trial, and write `trial.json`.
+
+    Resume the run if its folder has the checkpoint of an interrupted attempt.
 
     The value is the best over all validations, since `fit` keeps the weights of the best one.
 
@@ -134,6 +138,7 @@ def run_trial(
     record = {
         "study": trial.study.study_name,
         "number": index,
+        "trials": config.trials,
         "params": dict(values),
         "settings": config.overrides_for(values),
         "state": STATE_NAMES[result.state],
@@ -141,7 +146,7 @@ def run_trial(
         "reason": result.reason,
         "seconds": round(time.monotonic() - start, 3),
     }
-    write_json(folder / "trial.json", record)
+    write_json(folder / _RECORD_FILE, record)
     if study_error is not None:
         raise study_error
     return result
@@ -197,15 +202,23 @@ def _train(
 def _build_run(
     config: StudyConfig, runner: TrialRunner, trial: Trial, overrides: Sequence[str], run: RunFolder
 ) -> TunableRun:
-    """Build the run of a trial, which resumes from the last checkpoint in the folder if it can."""
+    """Build the run of a trial, which resumes from the last checkpoint in the folder if it can.
+
+    A trial that failed starts from the beginning: its checkpoint may be part of the failure.
+    """
     overrides = [*overrides, f"run_dir={run.folder}"]
-    if run.last.is_file():
+    if run.last.is_file() and not _has_failed(run.folder):
         training = runner.build(config.base, [*overrides, "ckpt_path=last"])
         if not _missed_validation(training.trainer, run.last, _reported_values(trial)):
             return training
     for entry in folder_entries(run.folder):
         delete_path(entry)
     return runner.build(config.base, [*overrides, "ckpt_path=null"])
+
+
+def _has_failed(folder: Path) -> bool:
+    record = folder / _RECORD_FILE
+    return record.is_file() and read_json_object(record).get("state") == STATE_NAMES[TrialState.FAIL]
 
 
 def _missed_validation(trainer: Trainer, checkpoint: Path, reported: Mapping[int, float]) -> bool:

@@ -18,6 +18,7 @@ from radreward.tuning.retries import (
     FOLDER_ATTR,
     HOST_ATTR,
     REASON_ATTR,
+    has_failed_before,
     is_retry,
     last_attempts,
     queue_interrupted_trials,
@@ -95,8 +96,8 @@ class StudyWorker:
         check_trial_folder(folder)
         running.enter_context(claimed_folder(folder))
         starting.close()  # the next worker takes the values of this trial into account
-        resumed = " (resumed)" if is_retry(self._stored(trial)) else ""
-        print_status(f"trial {index} of {self.config.trials}{resumed}: {_describe(values)}")
+        attempt = _attempt(self.study, self._stored(trial))
+        print_status(f"trial {index} of {self.config.trials}{attempt}: {_describe(values)}")
         start = time.monotonic()
         try:
             result = run_trial(self.config, self.runner, trial, index, values, folder)
@@ -105,7 +106,7 @@ class StudyWorker:
             raise
         if self._stored(trial).state.is_finished():
             raise TrialLost(f"trial {index}: another worker took it over after missing heartbeats; its result counts")
-        print_status(f"trial {index}: {self._outcome(result)}, {time.monotonic() - start:.1f} s")
+        print_status(f"trial {index}: {self._outcome(result, time.monotonic() - start)}")
         if result.reason:
             trial.set_user_attr(REASON_ATTR, result.reason)
         if result.state == TrialState.PRUNED:
@@ -117,9 +118,17 @@ class StudyWorker:
     def _stored(self, trial: Trial) -> FrozenTrial:
         return self.study.get_trials(deepcopy=False)[trial.number]
 
-    def _outcome(self, result: TrialResult) -> str:
+    def _outcome(self, result: TrialResult, seconds: float) -> str:
         outcome = "failed" if result.value is None else f"{self.config.metric} {result.value:.4f}"
+        outcome = f"{outcome} after {seconds:.1f} s"
         return f"{outcome}: {result.reason}" if result.reason else outcome
+
+
+def _attempt(study: Study, trial: FrozenTrial) -> str:
+    """Return a note on a later attempt of a trial, or an empty text for the first one."""
+    if not is_retry(trial):
+        return ""
+    return " (again from the start)" if has_failed_before(study, trial) else " (resumed)"
 
 
 def _describe(values: Mapping[str, ParameterValue]) -> str:

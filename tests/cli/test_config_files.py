@@ -9,6 +9,10 @@ from radreward.cli import main
 UNUSABLE = {
     "missing configuration": (["--config=absent.yaml"], "absent.yaml: Expected a YAML file but there is no such file."),
     "misspelt configuration": (["--config=confg.yaml"], "Did you mean config.yaml?"),
+    "configuration that only runs resemble": (
+        ["--config=trial.yaml"],
+        "radreward: trial.yaml: Expected a YAML file but there is no such file.\n",
+    ),
     "directory as configuration": (["--config=folder"], "folder: Expected a YAML file but got a directory."),
     "broken configuration": (["--config=broken.yaml"], "broken.yaml, line 2, column 3: Expected YAML but"),
     "configuration of another kind": (
@@ -33,6 +37,10 @@ def test_unusable_configuration_prints_one_line(
     (tmp_path / "list.yaml").write_text("- 1")
     (tmp_path / "bytes.yaml").write_bytes(b"run: \xff")
     (tmp_path / "folder").mkdir()
+    run = tmp_path / "runs" / "toy" / "trials" / "3"
+    (run / "logs").mkdir(parents=True)
+    for name in ("versions.json", "trail.yaml", "logs/trials.yaml"):
+        (run / name).touch()
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -214,7 +214,10 @@ def test_non_finite_loss_prints_one_line_and_keeps_the_last_checkpoint(
     )
     assert main(["fit", f"--config={config}", "--model.objective=broken_loss.Broken"]) == 2
     error = capfd.readouterr().err
-    assert re.fullmatch(r"radreward: The loss is nan in step 3, groups \d+, \d+, \d+, \d+\.\n", error)
+    message = (
+        r"radreward: Broken: The loss is nan in step 3, groups \d+, \d+, \d+, \d+\. Lower model\.optimizer\.lr; .*\n"
+    )
+    assert re.fullmatch(message, error)
     last = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
     assert last["global_step"] == 3
     assert all(value.isfinite().all() for value in last["state_dict"].values())

@@ -62,6 +62,11 @@ LOSSES = {
         "`pair_loss` to return (1,) losses but got ()",
     ),
     "tensor": ("Objective", "forward(self, batch): return batch.rewards.sum(1)", "an ObjectiveOutput but got Tensor"),
+    "part without needs": (
+        "Objective",
+        "forward(self, batch): return batch.finding_weights.predicted.sum()",
+        "`needs` to name finding_weights",
+    ),
     "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
 }
 
@@ -86,6 +91,7 @@ def test_wrong_custom_loss_is_named_in_one_line(
     assert error.startswith("radreward: Mine: Expected ")
     assert message in error
     assert error.count("\n") == 1
+    assert (tmp_path / "run").exists() == (method == LOSSES["constant"][1])  # the dry run finds the others
 
 
 BAD = {

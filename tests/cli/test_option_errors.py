@@ -1,6 +1,7 @@
 """Messages of jsonargparse, raised by its parsers, become one line with what was expected and a remedy."""
 
 import re
+from abc import ABC, abstractmethod
 from argparse import ArgumentError
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,24 @@ class Iron(Metal):
         self.alloy = alloy
 
 
+class Steel(Iron):
+    """A class that passes other settings on."""
+
+    def __init__(self, carbon: float = 0.1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.carbon = carbon
+
+
+class Ore(Metal, ABC):
+    """A class without its methods."""
+
+    @abstractmethod
+    def melt(self) -> None: ...
+
+    @abstractmethod
+    def dig(self) -> None: ...
+
+
 class Tin(Metal):
     """A class without settings."""
 
@@ -42,6 +61,13 @@ class Bell:
 
     def __init__(self, metal: Metal, weight: int = 1, kind: Literal["hand", "church"] = "hand") -> None:
         self.metal = metal
+
+
+class Chime:
+    """A class of which a setting is one class or several."""
+
+    def __init__(self, metal: Metal | None = None, metals: Sequence[Metal] = ()) -> None:
+        self.metals = [metal, *metals]
 
 
 @dataclass(frozen=True)
@@ -124,6 +150,14 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"bell": bell(metal={**IRON, "init_args": {"zzz": 1}})},
         "bell.metal: Expected a setting of Iron but got 'zzz'. Its settings are purity, alloy.",
     ),
+    "unknown setting of a class with inherited ones": (
+        {"bell": bell(metal={"class_path": f"{__name__}.Steel", "init_args": {"zzz": 1}})},
+        "bell.metal: Expected a setting of Steel but got 'zzz'. Its settings are carbon, purity, alloy.",
+    ),
+    "abstract class": (
+        {"bell": bell(metal=f"{__name__}.Ore")},
+        f"bell.metal: Expected a complete class but got an abstract one: {__name__}.Ore does not define dig and melt.",
+    ),
     "setting of a class without any": (
         {"bell": bell(metal={"class_path": f"{__name__}.Tin", "init_args": {"purity": 1}})},
         "bell.metal: Expected a setting of Tin but got 'purity'. It has none.",
@@ -144,7 +178,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "class of another family": (
         {"bell": bell(metal="json.JSONDecoder")},
-        "bell.metal: Expected the name of a Metal but got another class. Choose one of Iron, Metal, Tin, or",
+        "bell.metal: Expected the name of a Metal but got 'json.JSONDecoder'. It must be a subclass of Metal.",
     ),
     "class in a missing file": (
         {"bell": bell(metal="nowhere.Brass")},
@@ -160,6 +194,34 @@ def test_wrong_setting_of_a_configuration_is_one_line(settings: dict[str, Any], 
     assert message in line
     assert SHAPE.match(line), line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("setting", ["metal", "metals"])
+def test_class_of_another_family_must_be_a_subclass(setting: str) -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(Chime, "chime")
+    value = "json.JSONDecoder" if setting == "metal" else ["json.JSONDecoder"]
+    with pytest.raises((ArgumentError, TypeError)) as caught:
+        parser.parse_object({"chime": {"class_path": f"{__name__}.Chime", "init_args": {setting: value}}})
+    line = option_error(str(caught.value), "fit")
+    assert SHAPE.match(line), line
+    assert "'json.JSONDecoder'" in line
+    assert "subclass of Metal" in line
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        ("--checkpoint-every=5", "Give settings of fit without dashes: checkpoint_every=5."),
+        ("--model.objective.c", "Give settings of fit without dashes: model.objective.c=VALUE."),
+        ("--seed=3", "Give settings of fit without dashes: seed_everything=3."),
+        ("--trails=3", "See `radreward tune --help`."),
+    ],
+)
+def test_setting_of_fit_as_an_option_of_tune_is_explained(option: str, remedy: str) -> None:
+    text = f"unrecognized arguments: {option}"
+    assert option_error(text, "tune") == f"Expected a known option but got {option.partition('=')[0]}. {remedy}"
+    assert option_error(text, "score").endswith("See `radreward score --help`.")
 
 
 def test_required_setting_without_a_value_is_named() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch import LightningModule, Trainer, seed_everything
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.utils.data._utils.pin_memory import pin_memory
 
-from radreward.data.base_datamodule import BaseDataModule
+from radreward.data.base_datamodule import GLOBAL_SEED, BaseDataModule
 from radreward.data.group_files import SizedDataset
 from radreward.data.packing import pack, paths_of, unpack
 from radreward.io.artifacts import file_fingerprint
@@ -93,6 +93,18 @@ def test_run_resumed_within_an_epoch_gets_the_batches_of_an_uninterrupted_run(
     assert {len(batch) for batch in uninterrupted} >= ({1, 2, 3} if tokens else {3})
     assert first + resumed == uninterrupted
     assert uninterrupted[:5] != uninterrupted[12:17]
+
+
+def test_seed_everything_decides_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of a study that start from one saved model would otherwise be equal."""
+    orders = []
+    for seed in (0, 1, 0):
+        seed_everything(seed, verbose=False)
+        orders.append(torch.cat(list(NumberDataModule().train_dataloader())).tolist())
+    monkeypatch.delenv(GLOBAL_SEED)
+    orders.append(torch.cat(list(NumberDataModule().train_dataloader())).tolist())
+    assert orders[0] == orders[2] == orders[3] != orders[1]
+    assert sorted(orders[1]) == list(range(36))
 
 
 def test_validation_batches_are_in_the_order_of_the_file() -> None:

@@ -30,9 +30,14 @@ class UserTemplate(PlainPairTemplate):
 
 
 def test_example_batch_suits_every_included_objective() -> None:
-    example = example_batch(torch.tensor([1.0, 0.5]))
     objective = SumObjective([MarginRewardEnforcement(), FindingRegression(), QualityOrder(), LocatedErrors()])
-    assert objective(example).loss.isfinite()
+    assert objective(example_batch(torch.tensor([1.0, 0.5]), objective.needs)).loss.isfinite()
+
+
+def test_example_batch_has_only_the_parts_that_are_needed() -> None:
+    example = example_batch(torch.tensor([1.0, 0.5]), frozenset({"located_errors"}))
+    assert example.finding_weights is None
+    assert example.located_errors is not None
 
 
 def test_predict_validation_numbers_groups_over_batches(module: Make, batch: RewardTrainingBatch) -> None:

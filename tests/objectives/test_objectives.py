@@ -217,6 +217,52 @@ def test_objective_of_wrong_form_raises_with_its_name(objective: Objective, mess
         objective(batch)
 
 
+class Undeclared(Objective):
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(self.reduce(cast("Any", batch.finding_weights).predicted.sum(1)), {})
+
+
+class UndeclaredInHelper(Objective):
+    needs = frozenset({"finding_weights"})
+
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(self.reduce(_evidence(batch.located_errors)), {})
+
+
+def _evidence(located: Any) -> Tensor:
+    return located[0].sum((1, 2))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("objective", "needs"),
+    [
+        (Undeclared(), '"finding_weights"'),
+        (SumObjective([Undeclared()]), '"finding_weights"'),
+        (UndeclaredInHelper(), '"finding_weights", "located_errors"'),
+    ],
+)
+def test_part_that_needs_does_not_name_is_named_in_one_line(
+    objective: Objective, needs: str, batch: RewardBatch
+) -> None:
+    with pytest.raises(InputError, match=r"^Undeclared\w*: Expected `needs` to name ") as error:
+        objective(batch._replace(finding_weights=None, located_errors=None))
+    assert f"Add `needs = frozenset({{{needs}}})` to the class." in str(error.value)
+
+
+class OtherNone(Objective):
+    scale: Any = None
+
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        return ObjectiveOutput(self.reduce(batch.rewards.sum(1) * self.scale), {})
+
+
+def test_other_python_errors_of_an_objective_are_unchanged(batch: RewardBatch) -> None:
+    with pytest.raises(TypeError, match="NoneType"):
+        OtherNone()(batch._replace(finding_weights=None, located_errors=None))
+    with pytest.raises(AttributeError, match="Tensor"):
+        Undeclared()(batch._replace(finding_weights=cast("Any", torch.zeros(()))))
+
+
 def test_pair_loss_margin_computed_in_float32() -> None:
     margins: list[Tensor] = []
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.scorers import load
-from radreward.scorers.base import STATUS_NOTHING_READ, STATUS_OK
+from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.crimson import (
     Crimson,
     JudgedFinding,
@@ -254,6 +254,6 @@ def test_evidence_lists_what_is_not_read() -> None:
 
 def test_status_says_that_nothing_is_read_in_a_report() -> None:
     odd = "Odd contour of a rib. Odd lungs."
-    scores = SCORER.score(["Pneumonia.", odd, "Pneumonia."], [odd, "Pneumonia.", f"{odd} Clear lungs."])
-    assert scores.status == (STATUS_NOTHING_READ, STATUS_NOTHING_READ, STATUS_OK)
-    assert scores.total.tolist() == [0.0, pytest.approx(-1 / 3), 0.0]
+    scores = SCORER.score(["Pneumonia.", odd, "Pneumonia.", odd], [odd, "Pneumonia.", f"{odd} Clear lungs.", odd])
+    assert scores.status == (STATUS_CANDIDATE_UNREAD, STATUS_REFERENCE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD)
+    assert scores.total[:3].tolist() == [0.0, pytest.approx(-1 / 3), 0.0]

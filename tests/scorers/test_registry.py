@@ -62,7 +62,11 @@ def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Expected the folder of a saved scorer or of a run"):
         resolve(tmp_path)
     (tmp_path / "config.yaml").touch()
-    with pytest.raises(InputError, match="contains a run without a model; finish it with"):
+    with pytest.raises(InputError, match="without a model; it has no checkpoint: start it again with `.* --overwrite`"):
+        resolve(tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    with pytest.raises(InputError, match="contains a run without a model; finish it with `.* --ckpt-path=last`"):
         resolve(tmp_path)
 
 

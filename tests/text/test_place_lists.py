@@ -27,7 +27,7 @@ ZONES = st.sampled_from(("upper", "lower"))
         ("Opacity in the right lower lobe and the left lung is clear.", ["right lower"]),
         ("Opacity in the right lower lobe, left lung is clear.", ["right lower"]),
         ("Opacity in the right lower lobe and left shoulder hardware.", ["right lower"]),
-        ("Opacity in the right upper lobe and right lower lobe vessels are crowded.", ["right upper"]),
+        ("Opacity in the right upper lobe and right lower lobe bronchi are patent.", ["right upper"]),
         ("Right upper lobe is clear and left lower lobe atelectasis.", ["left lower"]),
         ("Consolidation in the right upper lobe and left lower lobe atelectasis.", ["right upper", "left lower"]),
         ("Possible pneumonia in the right lung base.", ["right lower"]),

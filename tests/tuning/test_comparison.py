@@ -136,6 +136,17 @@ def test_compare_different_candidates_are_rejected(make_run: MakeRun) -> None:
         compare([first, read_run(path)])
 
 
+def test_find_runs_trials_of_a_study_that_have_not_started_are_counted(make_run: MakeRun, tmp_path: Path) -> None:
+    for number, total in enumerate([2, 6]):  # the second start asked for more trials
+        folder = make_run(f"study/trials/{number}", seed=number)
+        (folder / "trial.json").write_text(f'{{"state": "complete", "params": {{}}, "trials": {total}}}')
+    (tmp_path / "study" / "trials" / "2").mkdir()
+    assert [text.removeprefix(str(tmp_path)) for text in find_runs([tmp_path / "study"])[1]] == [
+        "/study/trials/2: not finished",
+        "/study: 4 of 6 trials, of which 3 have not started; 2 are finished",
+    ]
+
+
 def test_find_runs_study_returns_finished_trials_and_skips_others(make_run: MakeRun, tmp_path: Path) -> None:
     for number, state in enumerate(["complete", "failed", "complete", "pruned"]):
         folder = make_run(f"study/trials/{number}", noise=1.0 + number, lambda_=float(number))
@@ -148,6 +159,7 @@ def test_find_runs_study_returns_finished_trials_and_skips_others(make_run: Make
     assert [text.removeprefix(str(tmp_path)) for text in skipped] == [
         "/study/trials/1: failed",
         "/study/trials/3: pruned",
+        "/study: 2 of 4 trials; 2 are finished",
     ]
     assert [group.name for group in compare(runs).run_groups] == ["both", "total"]
     assert [group.name for group in compare(runs, group_by="loss").run_groups] == ["both", "total"]

@@ -83,7 +83,7 @@ def test_study_of_failed_trials_raises_with_the_first_reason(make_config: MakeCo
     config = make_config(trials=2)
     study = run_study(config, fake_runner(broken), tmp_path / "run", f"journal:{tmp_path / 'log'}")
     with pytest.raises(
-        InputError, match="study toy: none of 2 trials is complete; the first failed: ValueError: no 10"
+        InputError, match="study toy: none of 2 trials is complete; the first failed: ValueError: no 10. After you"
     ):
         write_study_results(study, config, fake_runner(broken), tmp_path / "run")
     assert (tmp_path / "run" / "trials.csv").read_text().count("ValueError: no 10") == 2

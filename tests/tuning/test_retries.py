@@ -13,8 +13,11 @@ from radreward.io.outputs import LOCK_NAME, claimed_folder
 from radreward.tuning.retries import (
     FOLDER_ATTR,
     REASON_ATTR,
+    failed_trials,
+    has_failed_before,
     is_retry,
     last_attempts,
+    queue_failed_trials,
     queue_interrupted_trials,
     queue_new_trial,
     trial_index,
@@ -82,6 +85,23 @@ def test_only_a_failed_trial_without_a_reason_is_queued(study: Study, tmp_path: 
     add(study, TrialState.FAIL)
     queue_interrupted_trials(study, tmp_path)
     assert states(study) == ["FAIL", "COMPLETE", "FAIL", "WAITING"]
+
+
+def test_failed_trials_are_queued_from_the_start_and_then_count_as_new(study: Study, tmp_path: Path) -> None:
+    add(study, TrialState.FAIL, **{REASON_ATTR: "a bad number", FOLDER_ATTR: "trials/0"})
+    add(study, TrialState.COMPLETE)
+    add(study, TrialState.FAIL)  # interrupted
+    assert [trial.number for trial in failed_trials(study)] == [0]
+    assert queue_failed_trials(study) == 1
+    assert queue_failed_trials(study) == 0
+    queue_interrupted_trials(study, tmp_path)
+    assert states(study) == ["FAIL", "COMPLETE", "FAIL", "WAITING", "WAITING"]
+    again, resumed = study.trials[3:]
+    assert (again.user_attrs, again.intermediate_values) == ({FOLDER_ATTR: "trials/0"}, {})
+    assert [has_failed_before(study, trial) for trial in study.trials] == [False, False, False, True, False]
+    assert [trial_index(study, trial) for trial in (again, resumed)] == [0, 2]
+    assert study.trials[0].user_attrs[REASON_ATTR] == "a bad number"
+    assert failed_trials(study) == []
 
 
 def test_trial_with_a_stale_heartbeat_is_queued(tmp_path: Path) -> None:

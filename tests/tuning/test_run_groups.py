@@ -87,6 +87,27 @@ def test_group_by_seed_single_group_has_the_name_of_its_folder(make_run: MakeRun
     assert names(group_by_seed([read_run(folder)])) == [(str(folder), 1)]
 
 
+@pytest.mark.parametrize(
+    ("params", "seeds", "name"),
+    [
+        ({"loss": "mine", "model.objective.c": 0.5}, 2, "mine"),
+        ({"loss": "mine"}, 1, "mine"),
+        ({"model.objective": "my_loss.Mine", "model.objective.c": 0.123456}, 2, "objective=Mine, c=0.123"),
+        ({"model.objective.c": 0.5}, 1, "run-0"),
+    ],
+)
+def test_group_by_seed_single_group_of_a_study_has_the_name_of_its_variant(
+    make_run: MakeRun, params: dict[str, object], seeds: int, name: str
+) -> None:
+    folders = [make_run(f"run-{seed}", seed=seed) for seed in range(seeds)]
+    for seed, folder in enumerate(folders):
+        record = {"state": "complete", "params": {**params, "seed_everything": seed}}
+        (folder / "trial.json").write_text(json.dumps(record))
+    [group] = group_by_seed([read_run(folder) for folder in folders])
+    assert group.name.rpartition("/")[2] == name
+    assert len(group.runs) == seeds
+
+
 def test_group_by_seed_duplicate_seed_is_rejected(make_run: MakeRun) -> None:
     runs = [read_run(make_run("a", seed=4)), read_run(make_run("b", seed=4))]
     message = r"a and .*b: Expected different seeds but both have the same settings and seed_everything 4"

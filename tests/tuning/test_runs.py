@@ -48,7 +48,7 @@ def test_find_runs_duplicate_run_is_rejected(make_run: MakeRun) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("metrics.json", "Expected a finished run but it has no metrics.json; finish it with"),
+        ("metrics.json", "it has no metrics.json; it has no checkpoint: start it again with"),
         ("model/config.json", "Expected a finished run of a model with criteria but it has no model/config.json"),
         ("validation.parquet", "Expected a finished run of a model with criteria but it has no validation.parquet"),
     ],
@@ -57,6 +57,15 @@ def test_read_run_missing_file_is_named(make_run: MakeRun, file: str, message: s
     folder = make_run("a")
     (folder / file).unlink()
     with pytest.raises(InputError, match=message):
+        read_run(folder)
+
+
+def test_read_run_unfinished_run_with_a_checkpoint_is_to_be_resumed(make_run: MakeRun) -> None:
+    folder = make_run("a")
+    (folder / "metrics.json").unlink()
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "last.ckpt").touch()
+    with pytest.raises(InputError, match="no metrics.json; finish it with `radreward fit ... --ckpt-path=last`"):
         read_run(folder)
 
 

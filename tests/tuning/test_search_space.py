@@ -45,7 +45,7 @@ def test_entry_defines_distribution(entry: dict[str, Any], expected: BaseDistrib
         ({"low": True, "high": 2}, "finite number but got True"),
         ({"low": 1, "high": 2, "log": "yes"}, "`log` to be true or false"),
         ({"low": 1, "high": 2, "lgo": True}, "but got 'lgo'"),
-        ({"choices": []}, "`choices` to be a list"),
+        ({"choices": []}, "`choices` to be a list with at least one value but got []"),
         ({"choices": [1, 1]}, "`choices` to differ"),
         ({"choices": [1], "low": 0}, "one of: low and high; choices; variants"),
         ({"variants": {"a": 3}}, "variant 'a'"),

@@ -1,6 +1,7 @@
 """Tests of studies with fake trials."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr
@@ -78,13 +79,53 @@ def test_failed_trial_is_recorded_and_study_continues(make_config: MakeConfig, f
     assert "Traceback" in (folder / "trials" / "0" / "error.txt").read_text()
 
 
+def test_failed_trials_are_tried_once_more_per_start_and_from_the_beginning(
+    make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken, runs = {1, 3}, []
+
+    def value(chosen: Mapping[str, Any], step: int) -> float:
+        runs.append(chosen["x"])
+        if chosen["x"] in broken and step == 20:
+            (folder / "trials" / str(chosen["x"]) / "checkpoints").mkdir()
+            (folder / "trials" / str(chosen["x"]) / "checkpoints" / "last.ckpt").touch()
+            raise ValueError("a bad loss.")
+        assert chosen["ckpt_path"] == "null"
+        return 1.0
+
+    config = make_config(sampler="grid", trials=None, space={"x": {"choices": [0, 1, 2, 3]}})
+    assert states(run_study(config, fake_runner(value), folder)) == ["COMPLETE", "FAIL", "COMPLETE", "FAIL"]
+    output = capsys.readouterr().err
+    assert "will be tried again" not in output
+    assert re.search(r"^trial 1: failed after \d+\.\d s: ValueError: a bad loss\.$", output, re.MULTILINE)
+
+    broken.remove(1)
+    runs.clear()
+    study = run_study(config, fake_runner(value), folder)
+    assert runs == [1, 1, 1, 3, 3], "one attempt per start, with all steps"
+    output = capsys.readouterr().err
+    assert "study toy: 2 failed trials will be tried again" in output
+    assert "trial 1 of 4 (again from the start): x 1" in output
+    assert [trial.state.name for trial in last_attempts(study).values()] == ["COMPLETE", "COMPLETE", "COMPLETE", "FAIL"]
+    assert json.loads((folder / "trials" / "1" / "trial.json").read_text())["state"] == "complete"
+    assert not (folder / "trials" / "1" / "error.txt").exists()
+
+    broken.clear()
+    study = run_study(config, fake_runner(value), folder)
+    assert {trial.state.name for trial in last_attempts(study).values()} == {"COMPLETE"}
+    assert "study toy: 1 failed trial will be tried again" in capsys.readouterr().err
+    assert len(run_study(config, fake_runner(value), folder).trials) == len(study.trials)
+
+
 def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, folder: Path) -> None:
     with pytest.raises(StudyError, match="metric: 'val_tua' is never logged; logged are val_tau"):
         run_study(make_config(metric="val_tua"), fake_runner(parabola), folder)
     study = optuna.load_study(storage=open_storage(None, folder), study_name="toy")
     assert states(study) == ["FAIL"]
     assert "never logged" in study.trials[0].user_attrs["reason"]
-    with pytest.raises(InputError, match="with another metric. Change the name, or replace the study with --overwrite"):
+    with pytest.raises(
+        InputError, match="that differs in metric. Change the name, or replace the study with --overwrite"
+    ):
         run_study(make_config(), fake_runner(parabola), folder)
     assert states(run_study(make_config(), fake_runner(parabola), folder, overwrite=True)) == ["COMPLETE"] * 6
 
@@ -144,7 +185,7 @@ def test_changed_study_of_the_same_name_is_rejected(
 ) -> None:
     run_study(make_config(), fake_runner(parabola), folder)
     with pytest.raises(
-        InputError, match=f"study toy: the storage holds a study of this name with another {difference}"
+        InputError, match=f"study toy: the storage holds a study of this name that differs in {difference}"
     ):
         run_study(make_config(**entries), fake_runner(parabola), folder)
 
@@ -156,7 +197,7 @@ def test_changed_base_is_rejected_but_moved_base_is_accepted(
     (tmp_path / "moved.yaml").write_text("run:   here  # unchanged\n")
     run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
     (tmp_path / "moved.yaml").write_text("run: elsewhere\n")
-    with pytest.raises(InputError, match="another base"):
+    with pytest.raises(InputError, match="that differs in base"):
         run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from radreward.tuning import load_study_config
 from radreward.tuning.retries import last_attempts
 from radreward.tuning.storage import open_storage
 from radreward.tuning.study import validate_search_space
+from tests.tuning.fake_training import fake_runner
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = {
@@ -170,6 +171,27 @@ def test_command_line_settings_apply_to_every_trial(base: Path, tmp_path: Path) 
     storage = f"journal:{tmp_path / 'log'}"
     assert run(["--config", config, "--run-dir", tmp_path / "run", "--storage", storage, "trainer.max_steps=2"]) == 0
     assert json.loads((tmp_path / "run" / "trials" / "0" / "metrics.json").read_text())["steps"] == 2
+
+
+def test_failed_trials_are_counted_in_the_last_line(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = {1}
+
+    def value(chosen: Mapping[str, Any], step: int) -> float:
+        if chosen["x"] in failing:
+            raise ValueError("no value")
+        return 1.0
+
+    monkeypatch.setattr(tune, "fit_runner", lambda: fake_runner(value))
+    config = write(tmp_path / "study.yaml", base, trials=None, sampler="grid", space={"x": {"choices": [0, 1]}})
+    assert run(["--config", config, "--run-dir", tmp_path / "run"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "study toy: 1 of 2 trials failed. After you have removed the cause, the same command tries failed trials again."
+    )
+    failing.clear()
+    assert run(["--config", config, "--run-dir", tmp_path / "run"]) == 0
+    assert "failed." not in capsys.readouterr().err
 
 
 def test_study_of_the_repository_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:

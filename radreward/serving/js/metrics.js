@@ -41,7 +41,7 @@ const numberCells = (...values) => values.map((value) => el("td", { class: "n" }
 // Tables of the expected errors by the metrics that count them.
 const countTables = (scores) =>
   Object.entries(scores)
-    .filter(([name]) => metricOf.get(name).criteria)
+    .filter(([name, { total }]) => metricOf.get(name).criteria && isDefined(total))
     .map(([name, score]) => {
       const { criteria } = metricOf.get(name);
       const caption = el("caption", {}, `Expected errors by ${metricOf.get(name).title}`);
