@@ -60,7 +60,8 @@ def test_work_grows_linearly_with_the_text(name: str) -> None:
 def test_scorer_refuses_a_megabyte(name: str) -> None:
     scores = load(name).score(["No effusion.", "9" * 1_000_000], ["no effusion, " * 80_000, "No effusion."])
     assert scores.status == tuple(
-        f"over the limit: Expected at most 20000 characters as {side}" for side in ("candidate", "reference")
+        f"over the limit: Expected at most 20,000 characters as {side} but got {got}; split or shorten the text"
+        for side, got in (("candidate", "1,039,999"), ("reference", "1,000,000"))
     )
 
 

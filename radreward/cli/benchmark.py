@@ -58,11 +58,12 @@ def run(
         _check(data, preferences, direct_judge, probes, bootstrap, [*scorers, *scores], scores)
         check_scorers(scorers)
         from radreward.meta_evaluation.preferences import read_preferences
+        from radreward.meta_evaluation.rated_pairs_io import unrated_message
 
         pairs, columns = _read_pairs(data, rater, scores)
         preferred = read_preferences(preferences) if preferences else []
         if data and not (pairs.targets or preferred or probes):
-            raise InputError(f"{data}: Expected `rating` or `errors` of some pair but found neither.")
+            raise InputError(unrated_message(data))
         from radreward.io.progress import ProgressReporter
         from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
         from radreward.meta_evaluation.benchmark_files import write_benchmark

@@ -339,6 +339,10 @@ def _parse_number(value: Any, tag: str) -> float:
 
 
 def _parse_cell(value: Any, tag: str) -> Any:
+    if isinstance(value, dict):
+        raise RowError(
+            f"field {tag!r}: Expected a number but got the numbers of each rater. `radreward benchmark` reads ratings"
+        )
     if not isinstance(value, str):
         return value
     try:

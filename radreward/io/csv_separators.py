@@ -1,4 +1,4 @@
-"""The separator of the columns of a CSV file, detected from its header."""
+"""The separator of the columns of a CSV file, detected from its header or declared before it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ _MAX_HEADER = 2**16
 """Characters of the header that are searched."""
 _QUOTED = re.compile(r'(?:^|(?<=[,;\t]))"[^"]*(?:""[^"]*)*"')
 _OPEN_QUOTE = re.compile(r'(?:^|[,;\t])"')
+_DECLARATION = re.compile(r"sep=([,;\t])[\r\n]*", re.IGNORECASE)
+
+
+def declared_separator(file: TextIO) -> str | None:
+    r"""Return the separator that the first line of a file declares, as for Excel, or None; the line is read.
+
+    >>> import io
+    >>> declared_separator(io.StringIO("sep=;\r\nid;reference\r\n")), declared_separator(io.StringIO("id;reference\n"))
+    (';', None)
+    """
+    match = _DECLARATION.fullmatch(file.readline(_MAX_HEADER))
+    return match[1] if match else None
 
 
 def header_separators(file: TextIO) -> list[str]:

@@ -22,6 +22,7 @@ MIN_EXPANDED, MAX_EXPANSION = 2**28, 500
 _GZIP = ".gz"
 _FIRST_BYTES = 2**12
 """Bytes of standard input in which its first character is expected."""
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _UNREADABLE_STARTS = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet"}
 
 TableKind = Literal["jsonl", "json", "csv", "tsv", "parquet"]
@@ -60,9 +61,10 @@ def table_format(path: str | Path) -> TableFormat:
         if suffix == f".{kind}" and not (is_compressed and kind == "parquet"):
             return TableFormat(kind, is_compressed)
     got = f"{suffix}{_GZIP if is_compressed else ''}" or "none"
+    remedy = " Save the sheet as 'CSV UTF-8'." if suffix in _SPREADSHEETS else ""
     raise InputError(
         f"{path}: Expected a name that ends with .jsonl, .json, .csv or .tsv, with or without .gz, or with .parquet, "
-        f"but got {got!r}."
+        f"but got {got!r}.{remedy}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -19,7 +20,8 @@ import pyarrow.parquet as pq
 
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
-from radreward.io.csv_separators import SEPARATORS, header_separators
+from radreward.io.csv_encoding import START_SIZE, check_start, encoding_problem
+from radreward.io.csv_separators import SEPARATORS, declared_separator, header_separators
 from radreward.io.entry_lists import is_entry_list, to_entries
 from radreward.io.input_files import TableKind, open_input, table_format
 from radreward.io.json_arrays import JSONArrayError, array_elements
@@ -73,7 +75,7 @@ class TableRow(NamedTuple):
     """A row of a file."""
 
     number: int
-    """From 1; a header is not counted."""
+    """From 1; a header is not counted. In JSONL the number of the line; blank lines are no rows."""
     values: dict[str, Any]
     error: str | None = None
     """Reason why the row is unreadable."""
@@ -98,8 +100,9 @@ def table_suffix(path: str | Path) -> str:
 def read_rows(path: str | Path, batch_size: int = 1024) -> Iterator[list[TableRow]]:
     """Yield the rows of an input in order, in batches; an unreadable row has an `error`.
 
-    Formats are JSONL, JSON arrays of objects, TSV, and CSV, whose header decides between commas, semicolons and tabs;
-    each may be compressed with gzip. Others are Parquet and folders of Parquet files, with rows numbered across files.
+    Formats are JSONL, JSON arrays of objects, TSV, and CSV, whose header, or a line such as `sep=;` before it, decides
+    between commas, semicolons and tabs; each may be compressed with gzip. Others are Parquet and folders of Parquet
+    files, with rows numbered across files. Blank lines, and columns without a name and values at the end, are skipped.
     `-` is standard input. One batch is in memory at a time (for Parquet, also one page). In CSV and TSV, the apostrophe
     before a formula is removed, see `csv_cell`.
 
@@ -134,14 +137,15 @@ def _error_reason(error: Exception) -> str:
 
 
 def read_json_lines(path: Path) -> Iterator[TableRow]:
-    """Yield the rows of a file with a JSON object per line; an unreadable row has an `error`.
+    """Yield the rows of a file with a JSON object per line, without blank lines; an unreadable row has an `error`.
 
     Raises:
         OSError: If the file cannot be read.
     """
     with open_input(path) as file:
         for number, line in enumerate(file, 1):
-            yield _parse_json_row(number, line)
+            if line.removeprefix(codecs.BOM_UTF8).strip():
+                yield _parse_json_row(number, line.rstrip())
 
 
 def _read_json_array(path: Path) -> Iterator[TableRow]:
@@ -157,7 +161,10 @@ def _parse_json_row(number: int, line: bytes) -> TableRow:
         return TableRow(number, {}, f"Expected UTF-8 text but byte {error.start} is not")
     except RecursionError:
         return TableRow(number, {}, "Expected a JSON object but it is nested too deeply")
-    except ValueError as error:  # no JSON, or a number of thousands of digits
+    except json.JSONDecodeError as error:  # its own message has a line number, which is not that of the file
+        reason = f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        return TableRow(number, {}, f"Expected a JSON object ({reason})")
+    except ValueError as error:  # a number of thousands of digits
         return TableRow(number, {}, f"Expected a JSON object ({error})")
     if not isinstance(values, dict):
         return TableRow(number, {}, f"Expected a JSON object but got {type(values).__name__}")
@@ -168,7 +175,13 @@ def _open_csv(path: Path) -> TextIO:
     return io.TextIOWrapper(open_input(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
-def _csv_separator(path: Path) -> str:
+def _csv_separator(path: Path, kind: TableKind) -> tuple[str, bool]:
+    """Return the separator of columns, and True if the first line declares it."""
+    with _open_csv(path) as file:
+        if declared := declared_separator(file):
+            return declared, True
+    if kind == "tsv":
+        return "\t", False
     with _open_csv(path) as file:
         separators = header_separators(file)
     if len(separators) > 1:
@@ -177,22 +190,23 @@ def _csv_separator(path: Path) -> str:
             f"{path}: Expected a header with one separator of columns but got {found}. Put column names that contain "
             "a separator in double quotes."
         )
-    return separators[0] if separators else ","
+    return separators[0] if separators else ",", False
 
 
 def _read_csv(path: Path, kind: TableKind) -> Iterator[TableRow]:
     csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
-    separator = "\t" if kind == "tsv" else _csv_separator(path)
+    with open_input(path) as stored:
+        check_start(path, stored.read(START_SIZE))
+    separator, is_declared = _csv_separator(path, kind)
     with _open_csv(path) as file:
+        if is_declared:
+            file.readline()
         reader = csv.DictReader(file, delimiter=separator, strict=True)
-        names = reader.fieldnames = [csv_text(name) for name in reader.fieldnames or ()]
-        if not all(map(is_valid_utf8, names)):
-            raise InputError(f"{path}: Expected a header in UTF-8.")
-        if duplicates := [name for name in names if names.count(name) > 1]:
-            raise InputError(f"{path}: Expected a header of different columns but got {duplicates[0]!r} twice.")
+        header = [csv_text(name) for name in reader.fieldnames or ()]
+        names = reader.fieldnames = _column_names(path, header)
         for number in count(1):
             try:
-                yield _parse_csv_row(number, next(reader))
+                yield _parse_csv_row(number, next(reader), len(header) - len(names), SEPARATORS[separator])
             except StopIteration:
                 return
             except csv.Error as error:  # the reader resumes at the next line
@@ -200,13 +214,43 @@ def _read_csv(path: Path, kind: TableKind) -> Iterator[TableRow]:
                 yield TableRow(number, {}, f"Expected CSV ({cause})")
 
 
-def _parse_csv_row(number: int, values: dict[Any, Any]) -> TableRow:
-    extra = values.pop(None, None)  # the key of surplus fields
-    if extra is not None or None in values.values():
-        return TableRow(number, values, "Expected as many fields as the header has")
+def _column_names(path: Path, header: Sequence[str]) -> list[str]:
+    """Return the names in a header without empty ones at its end."""
+    names = list(header)
+    while names and not names[-1]:
+        names.pop()
+    if header and not names:
+        raise InputError(f"{path}: Expected a header with the names of the columns but all of them are empty.")
+    if not is_valid_utf8(joined := "".join(names)):
+        raise InputError(f"{path}: Expected a header in UTF-8 {encoding_problem(joined)}.")
+    if duplicates := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}: Expected a header of different columns but got {duplicates[0]!r} twice.")
+    return names
+
+
+def _parse_csv_row(number: int, values: dict[Any, Any], num_unnamed: int, separators: str) -> TableRow:
+    """Return a row; `num_unnamed` is the number of empty names at the end of the header."""
+    extra = values.pop(None, [])  # the key of surplus fields
+    if problem := _fields_problem(list(values.values()), extra, num_unnamed, separators):
+        return TableRow(number, values, problem)
     invalid = [name for name, value in values.items() if not is_valid_utf8(value)]
-    values = {name: csv_text(value) for name, value in values.items()}
-    return TableRow(number, values, f"field {invalid[0]!r}: Expected UTF-8 text" if invalid else None)
+    problems = [f"field {name!r}: Expected UTF-8 text {encoding_problem(values[name])}" for name in invalid[:1]]
+    return TableRow(number, {name: csv_text(value) for name, value in values.items()}, *problems)
+
+
+def _fields_problem(
+    fields: Sequence[str | None], extra: Sequence[str], num_unnamed: int, separators: str
+) -> str | None:
+    """Return the problem of a row with too few fields, with too many, or with a text below an empty name."""
+    remedy = f"put a text that contains {separators} in double quotes"
+    if None in fields or len(extra) > num_unnamed:
+        got = len(fields) - fields.count(None) + len(extra)
+        problem = f"Expected as many fields as the header has ({len(fields) + num_unnamed}) but got {got}"
+        return f"{problem}; {remedy}" if extra else problem
+    if filled := [column for column, text in enumerate(extra, len(fields) + 1) if text.strip()]:
+        problem = f"Expected an empty field in column {filled[0]}, which has no name in the header, but got a text"
+        return f"{problem}; name the column, or {remedy}"
+    return None
 
 
 def is_valid_utf8(value: str) -> bool:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from radreward.errors import InputError
 from radreward.io.entry_lists import entry_list_type, from_entries
-from radreward.io.tables import is_valid_utf8, write_table
+from radreward.io.tables import is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import (
     RowError,
     optional_text_field,
@@ -93,6 +93,17 @@ def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
     notes += [f"{count} pairs have an unreadable {name}, which is ignored" for name, count in unreadable.items()]
     pairs.notes = (*notes, *pairs.notes)
     return pairs
+
+
+def unrated_message(path: str | Path) -> str:
+    """Return the message for a file of pairs in which no pair is rated; it names the columns of the first rows."""
+    rows = next(read_rows(path), [])
+    columns = dict.fromkeys(str(name) for row in rows for name in row.values)
+    return (
+        f"{path}: Expected `rating` or `errors` of some pair but found neither; the columns are {', '.join(columns)}. "
+        "Name the column of the ratings `rating`; several raters are one JSON object in it, such as "
+        '{"Anne": 5, "Bela": 4}, also in a cell of CSV.'
+    )
 
 
 def write_rated_pairs(path: str | Path, rows: Iterable[RatedPair]) -> None:
@@ -191,7 +202,8 @@ def _decode_cell(value: Any, field: str) -> Any:
         try:
             return json.loads(value.lower() if field == "synthetic" else value) if value.strip() else None
         except (ValueError, RecursionError) as error:
-            raise RowError(f"field {field!r}: Expected a number or JSON but got {value!r}") from error
+            remedy = "; write a number, such as 4, or one per rater in a JSON object" if field == "rating" else ""
+            raise RowError(f"field {field!r}: Expected a number or JSON but got {value!r}{remedy}") from error
     return from_entries(value)
 
 
@@ -202,7 +214,16 @@ def _parse_ratings(value: Any) -> Ratings:
         value = {str(number): entry for number, entry in enumerate(value, 1)}
     elif not isinstance(value, Mapping):
         value = {MEAN_RATER: value}
-    return {str(rater): _parse_number(entry, "rating", -math.inf, math.inf) for rater, entry in value.items()}
+    return {str(rater): _parse_rating(entry, str(rater)) for rater, entry in value.items()}
+
+
+def _parse_rating(value: Any, rater: str) -> float:
+    if isinstance(value, str):
+        raise RowError(
+            f"field 'rating': Expected a number of rater {rater!r} but got the text {value!r}; write a number without "
+            "quotes"
+        )
+    return _parse_number(value, "rating", -math.inf, math.inf)
 
 
 def _parse_errors(values: Mapping[str, Any], field: str) -> Errors:

@@ -56,7 +56,8 @@ class InputScan:
 
     source: Path
     chunk_size: int
-    num_rows: int
+    row_numbers: np.ndarray
+    """(num_rows,) int64: the number of each row, in ascending order."""
     names: InputColumns
     columns: pa.Schema
     """Columns that are copied to the output: the id, then all columns except reference and candidate."""
@@ -64,6 +65,11 @@ class InputScan:
     """(num_rows,) int64: for each row, the number of the first row with its id."""
     unusable_contexts: Mapping[str, int]
     """Each context column of the file → number of rows in which its value is missing or unreadable."""
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_numbers)
 
     @property
     def chunk_sizes(self) -> list[int]:
@@ -90,7 +96,7 @@ class InputScan:
             return PairError(None, row.error)
         if self.names.id and (reason := _id_error(row.values.get(self.names.id))):
             return PairError(self.names.id, reason)
-        if self.names.id and (first := int(self.first_rows[row.number - 1])) != row.number:
+        if self.names.id and (first := self._first_row(row.number)) != row.number:
             return PairError(self.names.id, f"duplicate id, first in row {first}")
         return validate_pair(*self.pair(row))
 
@@ -101,6 +107,10 @@ class InputScan:
     def column_of(self, field: str | None) -> str | None:
         """Return the column of a field of a `PairError`."""
         return {"reference": self.names.reference, "candidate": self.names.candidate}.get(field or "", field)
+
+    def _first_row(self, number: int) -> int:
+        """Return the number of the first row with the id of a row."""
+        return int(self.first_rows[np.searchsorted(self.row_numbers, number)])
 
     def _contexts(self, rows: Iterable[TableRow]) -> list[PatientContext] | None:
         """Return age and indication of each patient, or None if the file has neither column."""
@@ -134,38 +144,41 @@ class _References:
 
 
 def scan_input(source: Path, chunk_size: int, names: InputColumns = DEFAULT_COLUMNS) -> InputScan:
-    """Read a file once, with 8 bytes of memory per row.
+    """Read a file once, with 16 bytes of memory per row.
 
     Raises:
         InputError: If the file cannot be read, has no readable row, or lacks a required column.
     """
     types: dict[str, set[type]] = {}
     hashes: list[np.ndarray] = []
+    numbers: list[np.ndarray] = []
     first_error: str | None = None
     any_readable = False
     usable_contexts: Counter[str] = Counter()
     for rows in read_rows(source, chunk_size):
         for row in rows:
             any_readable = any_readable or row.error is None
-            first_error = first_error or row.error
+            first_error = first_error or f"row {row.number}: {row.error}"
             context = parse_context(row.values)._asdict()
             usable_contexts.update(name for name, value in context.items() if value is not None)
             for name, value in row.values.items():
                 types.setdefault(name, set()).update(() if value is None else (_value_type(value),))
         hashes.append(np.array([_id_hash(row, names.id or _DEFAULT_ID) for row in rows], dtype=np.uint64))
+        numbers.append(np.array([row.number for row in rows], dtype=np.int64))
     if not hashes:
         raise InputError(f"{source}: Expected at least one row but the file has none.")
     if not any_readable:
-        raise InputError(f"{source}: Expected at least one readable row but got none; row 1: {first_error}.")
+        raise InputError(f"{source}: Expected at least one readable row but got none; {first_error}.")
     names = check_columns(names, list(types), source)
     _, first, inverse = np.unique(np.concatenate(hashes), return_index=True, return_inverse=True)
+    row_numbers = np.concatenate(numbers)
     return InputScan(
         source=source,
         chunk_size=chunk_size,
-        num_rows=len(inverse),
+        row_numbers=row_numbers,
         names=names,
         columns=_copied_columns(source, types, names),
-        first_rows=first[inverse] + 1,
+        first_rows=row_numbers[first[inverse]],
         unusable_contexts={name: len(inverse) - usable_contexts[name] for name in CONTEXT_COLUMNS if name in types},
     )
 

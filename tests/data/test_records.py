@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria
+from radreward.criteria import Criteria, MRScoreCriteria, RadCliQCriteria, RatingCriteria
 from radreward.data.records import GROUP_SCHEMA, data_fingerprint, read_groups, write_groups
 from radreward.errors import InputError
 from radreward.io.validated_rows import text_field
@@ -238,6 +238,14 @@ def test_rated_pair_without_errors_names_the_command_that_reads_it(tmp_path: Pat
     )
     with pytest.raises(InputError, match=r"no value for .* of radcliq\. `radreward benchmark` reads ratings\.$"):
         list(read_groups(path, RadCliQCriteria()))
+
+
+def test_ratings_per_rater_are_named_by_their_own_column(tmp_path: Path) -> None:
+    path = tmp_path / "rated.jsonl"
+    path.write_text(json.dumps({"id": "1", "reference": "A.", "candidate": "B.", "rating": {"Anne": 4, "Bela": 5}}))
+    message = r"rated\.jsonl, row 1: field 'rating': Expected a number but got the numbers of each rater\. `radreward"
+    with pytest.raises(InputError, match=message):
+        list(read_groups(path, RatingCriteria()))
 
 
 def test_unrelated_column_is_not_reported_as_misspelling(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_rows_of_a_parquet_folder_are_equal(tmp_path_factory: pytest.TempPathFac
 
 
 @given(
-    names=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2, max_size=4, unique=True),
+    names=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=4, unique=True),
     separator=st.sampled_from(",;\t"),
 )
 def test_separator_of_a_quoted_header_is_always_found(
@@ -134,6 +134,25 @@ def test_header_without_separator_is_one_column(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("report\nNo edema; no effusion.\n")
     assert read(path) == [TableRow(1, {"report": "No edema; no effusion."})]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+@pytest.mark.parametrize("start", ["sep=;\r\n", "SEP=;\n", "\ufeffsep=;\n"])
+def test_line_that_declares_the_separator_is_skipped(tmp_path: Path, suffix: str, start: str) -> None:
+    path, content = tmp_path / f"a{suffix}", f"{start}id;a,b\r\n1;x,y\r\n".encode()
+    path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    assert read(path) == [TableRow(1, {"id": "1", "a,b": "x,y"})]
+
+
+def test_column_with_the_name_of_a_declaration_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    write_table(path, pa.schema({"sep=;": pa.string()}), iter([{"sep=;": "x"}]))
+    assert read(path) == [TableRow(1, {"sep=;": "x"})]
+
+
+def test_spreadsheet_is_refused_with_a_remedy() -> None:
+    with pytest.raises(InputError, match=r"but got '\.xlsx'\. Save the sheet as 'CSV UTF-8'\.$"):
+        table_format("a.xlsx")
 
 
 def test_tsv_header_may_contain_other_separators(tmp_path: Path) -> None:

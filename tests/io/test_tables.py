@@ -118,12 +118,13 @@ def test_csv_columns_of_any_name_are_read_back(tmp_path_factory: pytest.TempPath
     [
         (b"{", r"Expected a JSON object \(Expecting"),
         (b"[1]", "Expected a JSON object but got list"),
-        (b"", r"Expected a JSON object \("),
+        (b'{"a": 1', r"Expected a JSON object \(Expecting ',' delimiter at character 8\)"),
+        (b'{"a', r"Expected a JSON object \(Unterminated string starting at character 2\)"),
         (b'{"a": "\xff"}', "Expected UTF-8 text but byte 7 is not"),
         (b'{"a": ' + b"1" * 5000 + b"}", "Expected a JSON object"),
         (b"[" * 200_000, "Expected a JSON object"),
     ],
-    ids=["open", "list", "blank", "bytes", "digits", "deep"],
+    ids=["open", "list", "unclosed", "text", "bytes", "digits", "deep"],
 )
 def test_invalid_json_line_is_reported_alone(tmp_path: Path, line: bytes, problem: str) -> None:
     path = tmp_path / "a.jsonl"
@@ -138,9 +139,19 @@ def test_invalid_json_line_is_reported_alone(tmp_path: Path, line: bytes, proble
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"2", "Expected as many fields as the header has"),
-        (b"2,x,y", "Expected as many fields as the header has"),
-        (b"2,\xff", "field 'text': Expected UTF-8 text"),
+        (b"2", "Expected as many fields as the header has (2) but got 1"),
+        (
+            b"2,x,y",
+            "Expected as many fields as the header has (2) but got 3; put a text that contains commas in double quotes",
+        ),
+        (
+            b"2,\xff",
+            "field 'text': Expected UTF-8 text but it looks like Windows-1252; save the file as 'CSV UTF-8'",
+        ),
+        (
+            b"2,\x81\x81",
+            "field 'text': Expected UTF-8 text but it looks like another encoding; save the file as 'CSV UTF-8'",
+        ),
         (b'2,"x"y', "Expected CSV (',' expected after '\"')"),
     ],
 )
@@ -161,11 +172,59 @@ def test_csv_open_quote_and_duplicate_column_are_reported(tmp_path: Path) -> Non
         rows(path)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_csv_header_in_other_encoding_is_named(tmp_path: Path, encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("id,t\xe9xt\n1,x\n".encode("utf-16"), "CSV in UTF-8 but it looks like UTF-16"),
+        ("id,text\n1,x\n".encode("utf-16-le"), "CSV in UTF-8 but it looks like UTF-16"),
+        ("id,text\n1,x\n".encode("utf-16-be"), "CSV in UTF-8 but it looks like UTF-16"),
+        ("id,t\xe9xt\n1,x\n".encode("cp1252"), "a header in UTF-8 but it looks like Windows-1252"),
+        (b"PK\x03\x04\x14\x00\x06\x00", "CSV in UTF-8 but it looks like a spreadsheet"),
+    ],
+    ids=["UTF-16", "without mark", "big-endian", "Windows-1252", "spreadsheet"],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_csv_in_another_encoding_is_named_with_a_remedy(
+    tmp_path: Path, content: bytes, problem: str, suffix: str
+) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"a\{suffix}: Expected {problem}; save the file as 'CSV UTF-8'\.$"):
+        rows(path)
+
+
+def test_blank_json_lines_are_no_rows_and_count_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf\n{"a": 1}\n\n \t\r\n{"a": 2}\r\n{\n\n')
+    first, second, third = rows(path)
+    assert (first, second) == (TableRow(2, {"a": 1}), TableRow(5, {"a": 2}))
+    assert third.number == 6
+
+
+@pytest.mark.parametrize("ending", ["", ","])
+def test_csv_columns_without_name_and_values_at_the_end_are_ignored(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("id,t\xe9xt\n1,x\n", encoding=encoding)
-    with pytest.raises(InputError, match=r"a\.csv: Expected a header in UTF-8\.$"):
+    path.write_text(f"id,text,,{ending}\n1,x,,\n2,y\n3,z, ,\n")
+    assert rows(path) == [
+        TableRow(1, {"id": "1", "text": "x"}),
+        TableRow(2, {"id": "2", "text": "y"}),
+        TableRow(3, {"id": "3", "text": "z"}),
+    ]
+
+
+def test_csv_text_below_an_empty_name_is_reported_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,,\n1,x,,\n2,clear, no edema,\n3,x,,,\n")
+    first, second, third = rows(path)
+    assert (first, second.number) == (TableRow(1, {"id": "1", "text": "x"}), 2)
+    assert second.error == (
+        "Expected an empty field in column 3, which has no name in the header, but got a text; name the column, "
+        "or put a text that contains commas in double quotes"
+    )
+    assert third.error is not None
+    assert third.error.startswith("Expected as many fields as the header has (4) but got 5; put")
+    path.write_text(",,\n1,x,\n")
+    with pytest.raises(InputError, match=r"a\.csv: Expected a header with the names of the columns but all of them"):
         rows(path)
 
 

@@ -91,9 +91,12 @@ def test_benchmark_command_invalid_arguments_are_reported_before_scoring(
 
 def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "pairs.csv"
-    data.write_text("id,reference,candidate,score\n1,Clear lungs.,No edema.,5\n")
+    data.write_text("id,reference,candidate,Anne,Bela\n1,Clear lungs.,No edema.,5,4\n")
     arguments = [f"--data={data}", f"--output={tmp_path / 'out'}", "--scorers", "rouge-l"]
     assert main(["benchmark", *arguments]) == 2
-    assert f"{data}: Expected `rating` or `errors` of some pair but found neither" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{data}: Expected `rating` or `errors` of some pair but found neither; the columns are id, " in error
+    assert "candidate, Anne, Bela. Name the column of the ratings `rating`; several raters are one JSON object" in error
+    assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
     assert main(["benchmark", *arguments, "--probes=1"]) == 0

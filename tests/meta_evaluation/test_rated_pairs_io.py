@@ -111,7 +111,20 @@ def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
         ({"reference": None}, "field 'reference': Expected a text but got None"),
         ({"candidate": 3}, "field 'candidate': Expected a text but got 3"),
         ({"id": " "}, "field 'id': Expected a text that is not empty"),
-        ({"rating": "good"}, "field 'rating': Expected a number or JSON but got 'good'"),
+        (
+            {"rating": "good"},
+            "field 'rating': Expected a number or JSON but got 'good'; write a number, such as 4, or one per rater in "
+            "a JSON object",
+        ),
+        (
+            {"rating": {"Anne": 4, "Bela": "5"}},
+            "field 'rating': Expected a number of rater 'Bela' but got the text '5'; write a number without quotes",
+        ),
+        (
+            {"rating": '{"Anne": "excellent"}'},
+            "field 'rating': Expected a number of rater 'Anne' but got the text 'excellent'; write a number without "
+            "quotes",
+        ),
         ({"rating": True}, None),
         ({"rating": [1e400]}, "field 'rating': Expected a finite number but got inf"),
         ({"rating": {"x": []}}, r"field 'rating': Expected a finite number but got \[\]"),

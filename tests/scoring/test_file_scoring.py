@@ -115,6 +115,23 @@ def test_file_scoring_invalid_rows_keep_their_position_and_are_listed_in_rejects
     assert summary.rejected == 7
 
 
+def test_blank_lines_are_not_scored_and_keep_the_numbers_of_rows(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    pair = '{"id": "a", "reference": "x", "candidate": "x"}\n'
+    source.write_text(f"\n{pair}\n{pair.replace('a', 'b', 1)}\n  \n{pair}{{\n\n")
+    summary = score_file(Overlap(), source, output, chunk_size=2, progress=False)
+    assert (summary.rows, summary.rejected) == (4, 2)
+    assert [row["total"] for row in _read(output)] == [1.0, 1.0, None, None]
+    rejects = _read(tmp_path / "out.jsonl.rejects.jsonl")
+    assert [(entry["row"], entry["field"]) for entry in rejects] == [(7, "id"), (8, None)]
+    assert rejects[0]["reason"] == "duplicate id, first in row 2"
+    source.write_text(pair + "\n")
+    assert score_file(Overlap(), source, output, progress=False).rejected == 0
+    source.write_text("\n{\n")
+    with pytest.raises(InputError, match=r"got none; row 2: Expected a JSON object \("):
+        score_file(Overlap(), source, output, progress=False)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -346,6 +363,10 @@ def test_csv_formulas_are_quoted_or_kept(tmp_path: Path, formulas: Literal["quot
         assert [row["id"] for row in csv.DictReader(file)] == [cell] * 5
 
 
+WINDOWS = "but it looks like Windows-1252; save the file as 'CSV UTF-8'"
+"""End of the message on text in Windows-1252."""
+
+
 def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
     source, output = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_bytes(
@@ -371,12 +392,16 @@ def test_csv_invalid_rows_have_field_and_reason(tmp_path: Path) -> None:
     assert [(entry["row"], entry["field"], entry["reason"]) for entry in _read(tmp_path / "out.csv.rejects.jsonl")] == [
         (2, "reference", "empty reference"),
         (3, "candidate", "empty candidate"),
-        (4, None, "Expected as many fields as the header has"),
-        (5, None, "Expected as many fields as the header has"),
+        (4, None, "Expected as many fields as the header has (4) but got 2"),
+        (
+            5,
+            None,
+            "Expected as many fields as the header has (4) but got 5; put a text that contains commas in double quotes",
+        ),
         (6, "id", "duplicate id, first in row 1"),
         (7, "id", "missing id"),
-        (8, None, "field 'candidate': Expected UTF-8 text"),
-        (9, None, "field 'site': Expected UTF-8 text"),
+        (8, None, f"field 'candidate': Expected UTF-8 text {WINDOWS}"),
+        (9, None, f"field 'site': Expected UTF-8 text {WINDOWS}"),
         (10, "reference", "missing reference"),
         (11, "candidate", "missing candidate"),
         (12, "candidate", "missing candidate"),
@@ -438,7 +463,14 @@ def test_missing_column_is_named_with_present_columns(tmp_path: Path, suffix: st
     with pytest.raises(InputError, match=message):
         score_file(Overlap(), source, output, progress=False)
     with pytest.raises(InputError, match=r"column 'case' but got .*\. Set `id` \(--id\) to the column's name"):
-        score_file(Overlap(), source, output, progress=False, columns=InputColumns("id", "id", "case"))
+        score_file(Overlap(), source, output, progress=False, columns=InputColumns(present[0], present[1], "case"))
+
+
+def test_one_column_for_both_reports_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^Expected different columns for `reference` .* but got 'id' for both\.$"):
+        InputColumns("id", "id")
+    with pytest.raises(InputError, match="but got 'candidate' for both"):
+        InputColumns(reference="candidate")
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])

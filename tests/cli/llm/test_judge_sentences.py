@@ -189,7 +189,10 @@ def test_wrong_option_of_refine_prints_one_line(
 def test_unreadable_rows_have_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.csv"
     path.write_bytes(f"id,reference,candidate\na,{REST},{REST}\nb,Caf\xe9.,Clear.\nc,Clear.\n".encode("latin-1"))
-    reasons = ["field 'reference': Expected UTF-8 text", "Expected as many fields as the header has"]
+    reasons = [
+        "field 'reference': Expected UTF-8 text but it looks like Windows-1252; save the file as 'CSV UTF-8'",
+        "Expected as many fields as the header has (3) but got 2",
+    ]
     for options in ([], ["--refine", "--scorers", "bleu-1"]):
         out = tmp_path / f"{len(options)}.jsonl"
         assert main(["judge-sentences", f"--input={path}", f"--output={out}", *options])
