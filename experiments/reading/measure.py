@@ -3,7 +3,8 @@
 python -m experiments.reading.measure
 
 The sentences were written by others who knew neither the rules nor the generator, and each states a finding. Some
-rules were written from those of first.jsonl and of third.jsonl, which has unusual words; nobody has read second.jsonl.
+rules were written from those of first.jsonl and of third.jsonl; nobody has read second.jsonl and fourth.jsonl. The last
+two files have unusual words on purpose.
 A finding is read if rules and writer both call it present or uncertain. Details are compared where both name the
 finding; several facts about it count as one.
 """
@@ -23,7 +24,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
 
 FOLDER = Path(__file__).parent
-FILES = ("first", "second", "third")
+FILES = ("first", "second", "third", "fourth")
 CERTAINTIES = ("present", "uncertain", "absent")
 """In order of precedence over several facts about a finding."""
 SIDES = {"left": "left", "right": "right", "bilateral": "both"}
