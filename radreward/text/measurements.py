@@ -20,7 +20,7 @@ SIZE = re.compile(
 
 HEART_RATIO = re.compile(
     r"\b(?:cardio-?thoracic ratio|ctr)\s(?:(?:is|of|measures|about|approximately|at|=|estimated)\s)*"
-    r"(?:0?\.(?P<share>\d{2})|(?P<percent>\d{2})\s?(?:%|percent))"
+    r"(?:0?\.(?P<share>\d{1,2})|(?P<percent>\d{2})\s?(?:%|percent))"
 )
 """Width of the heart as a share of the width of the chest, in a lowercase sentence."""
 _LARGE_HEART = 50
@@ -66,7 +66,8 @@ def is_same_size(first: float, second: float) -> bool:
 def is_large_heart(ratio: re.Match[str]) -> bool:
     """Return True if the heart of a match of `HEART_RATIO` is wider than half of the chest.
 
-    >>> [is_large_heart(HEART_RATIO.search(f"cardiothoracic ratio is {text}")) for text in ("0.62", "44 %")]
-    [True, False]
+    >>> [is_large_heart(HEART_RATIO.search(f"cardiothoracic ratio is {text}")) for text in ("0.62", "0.6", "44 %")]
+    [True, True, False]
     """
-    return int(ratio["share"] or ratio["percent"]) > _LARGE_HEART
+    percent = ratio["percent"] or ratio["share"].ljust(2, "0")
+    return int(percent) > _LARGE_HEART

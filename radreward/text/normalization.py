@@ -18,22 +18,33 @@ _MARKS = {
 _TYPOGRAPHIC_MARKS = str.maketrans(_MARKS)
 _CLOSING = ".!?:;,"
 """Characters after which a line break counts as a space."""
-_ENTITY = re.compile(r"&(?:nbsp|amp|lt|gt|quot|apos|#\d{1,5}|#x[0-9a-f]{1,4});", re.IGNORECASE)
-_BLOCK_TAG = re.compile(
-    r"</?(?:body|br|div|h[1-6]|head|hr|html|li|ol|p|pre|section|table|tbody|td|th|tr|ul)\b[^<>]{0,200}>", re.IGNORECASE
+_AMPERSANDS = r"(?:(?:amp|#0*38|#x0*26);)"
+_ENTITY = re.compile(
+    rf"&{_AMPERSANDS}*(?:(?P<name>nbsp|lt|gt|quot|apos|#\d{{1,5}}|#x[0-9a-f]{{1,4}});|(?<=;))", re.IGNORECASE
 )
-_INLINE_TAG = re.compile(r"</?(?:a|b|em|font|i|small|span|strong|sub|sup|u)(?:\s[^<>]{0,200})?>", re.IGNORECASE)
-_WRITTEN_LINE_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])|\\r(?![a-z])")
+"""An entity of HTML, also one in which the ampersand is an entity itself."""
+_TAGS = (
+    ("\n\n", "body|br|div|h[1-6]|head|hr|html|li|ol|p|pre|section|table|tbody|td|th|tr|ul"),
+    ("", "a|b|em|font|i|small|span|strong|sub|sup|u"),
+)
+"""Names of tags, and what they become."""
+_TAG = re.compile("|".join(rf"</?(?P<t{n}>{names})(?:\s.*|\s*/)?>" for n, (_, names) in enumerate(_TAGS)), re.I | re.S)
+_LONGEST_TAG = 200
+_MAX_NESTED_MARKUP = 5
+_WRITTEN_LINE_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])|(?<=[.;!?\s])(?:\\r)?\\n|\\r(?![a-z])")
 """A line break as two characters, as in exports to JSON and CSV."""
 _UNFINISHED = re.compile(
-    r"(?:^|\s)(?:an?|and|are|as|at|both|but|by|for|from|has|have|in|into|is|left|mild|moderate|no|of|on|or|right|severe|small|"
-    r"than|the|to|versus|via|vs|was|were|which|with|without)$",
+    r"(?:^|\s)(?:an?|and|are|as|at|both|but|by|for|from|has|have|in|into|is|no|of|on|or|than|the|to|versus|via|vs|was|were|"
+    r"which|with|without|(?<!the )(?:left|right))$",
     re.IGNORECASE,
 )
 """The end of a line that goes on in the next one."""
-_NAME_OF_PERSON = re.compile(
-    r"(?:Blalock|Bochdalek|Chilaiditi|Cordis|Dob|Foley|Ghon|Golden|Hampton|Hickman|Kerley|Micra|Morgagni|Pancoast|Port|Schmorl|Swan)"
+_PROPER_NAME = re.compile(
+    r"(?:Blalock|Bochdalek|Chilaiditi|Cordis|Dobb?hoff|Foley|Ghon|Hampton|Hickman|Kerley|Micra|Morgagni|Pancoast|Port-A|"
+    r"Schmorl|Swan-Ganz)\b",
+    re.IGNORECASE,
 )
+"""Names that a word in the middle of a sentence can be."""
 _LONGEST_ITEM = 50
 """Length of a line up to which the next one can begin a sentence with an abbreviation, as in "PICC in place"."""
 
@@ -73,13 +84,36 @@ def normalize_report(text: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    """Return a text without tags, entities and written line breaks, however often they are nested."""
-    before = None
-    while text != before:
-        before = text
-        text = _ENTITY.sub(lambda match: unescape(match[0]), text)
-        text = _WRITTEN_LINE_BREAK.sub("\n", _INLINE_TAG.sub("", _BLOCK_TAG.sub("\n\n", text)))
+    """Return a text without tags, entities and written line breaks; these may be nested a few times."""
+    for _ in range(_MAX_NESTED_MARKUP):
+        plain = _ENTITY.sub(lambda match: unescape(f"&{match['name'] or 'amp'};"), text)
+        plain = _WRITTEN_LINE_BREAK.sub("\n", _without_tags(plain))
+        if plain == text:
+            break
+        text = plain
     return text
+
+
+def _without_tags(text: str) -> str:
+    r"""Return a text without tags, also those that appear when the tags within them are removed, in linear time.
+
+    >>> _without_tags("<b>No</b> effusion<<b>br>, nodule <5 mm")
+    'No effusion\n\n, nodule <5 mm'
+    """
+    parts: list[str] = []
+    opened: list[int] = []  # parts that may start a tag
+    for part in re.split(r"([<>])", text):
+        parts.append(part)
+        if part == "<":
+            opened.append(len(parts) - 1)
+        elif part == ">" and opened:
+            start = opened.pop()
+            tag = "".join(parts[start:])
+            if len(tag) <= _LONGEST_TAG and (match := _TAG.fullmatch(tag)):
+                parts[start:] = [next(to for n, (to, _) in enumerate(_TAGS) if match[f"t{n}"])]
+            else:
+                opened.clear()  # no tag contains another ">"
+    return "".join(parts)
 
 
 def join_lines(text: str) -> str:
@@ -121,5 +155,5 @@ def _starts_statement(line: str, before: str) -> bool:
     """Return True if a line starts a statement, given the line before it; names can also stand in a sentence."""
     if not line[0].isupper() or _UNFINISHED.search(before):
         return False
-    is_word = line[1:2].islower() and not _NAME_OF_PERSON.match(line)
+    is_word = line[1:2].islower() and not _PROPER_NAME.match(line)
     return is_word or len(before) < _LONGEST_ITEM

@@ -48,6 +48,8 @@ def test_normalize_report_ignores_full_width_and_typographic_forms(report: str) 
         ("FINDINGS:\n\nClear lungs.\nIMPRESSION: Normal.", ["FINDINGS: Clear lungs.", "IMPRESSION: Normal."]),
         ("Clear\nlungs.\n\n\nNormal\theart", ["Clear lungs.", "Normal heart"]),
         ("No effusion\nLarge pneumothorax", ["No effusion", "Large pneumothorax"]),
+        ("No effusion on the right\nLarge effusion", ["No effusion on the right", "Large effusion"]),
+        ("The effusion is small\nPortable film", ["The effusion is small", "Portable film"]),
         ("NO EFFUSION\nLARGE PNEUMOTHORAX", ["NO EFFUSION", "LARGE PNEUMOTHORAX"]),
         ("No effusion on the\nLeft side", ["No effusion on the Left side"]),
         (
@@ -60,11 +62,36 @@ def test_normalize_report_ignores_full_width_and_typographic_forms(report: str) 
         ),
         ("<p>Clear lungs</p><p>Normal <b>heart</b></p>", ["Clear lungs", "Normal heart"]),
         (r"Clear lungs\nNormal heart\r\n2. No&nbsp;edema", ["Clear lungs", "Normal heart", "2. No edema"]),
+        ("no effusion.\\nsmall nodule<br/>edema", ["no effusion.", "small nodule", "edema"]),
+        ("A&amp;lt;5 mm n<b>od</b>ule", ["A<5 mm nodule"]),
         ("Nodule &lt; 5 mm &amp; effusion <3 cm", ["Nodule < 5 mm & effusion <3 cm"]),
     ],
 )
 def test_normalize_report_retains_sentences_of_lines(text: str, sentences: list[str]) -> None:
     assert split_sentences(normalize_report(text)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("<" * 3000 + "b>" * 3000, ""),
+        ("<p" * 3000 + ">" * 3000, ""),
+        ("&" + "amp;" * 3000, "&"),
+        ("&" + "#38;" * 9 + "lt;", "<"),
+    ],
+    ids=["inline", "block", "entities", "numbers"],
+)
+def test_normalize_report_removes_nested_markup_at_once(text: str, plain: str) -> None:
+    assert normalize_report(text) == plain
+
+
+MARKUP = st.sampled_from(["<", ">", "b", "p", "/", " ", "&", "amp;", "lt;", "gt;", "#38;", "\\n"])
+
+
+@given(st.lists(MARKUP, max_size=30).map("".join))
+def test_normalize_report_of_markup_is_idempotent(text: str) -> None:
+    normal = normalize_report(text)
+    assert normalize_report(normal) == normal
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="<&\\"), min_size=1))
