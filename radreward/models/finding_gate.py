@@ -91,8 +91,16 @@ class FindingGate:
         ['Mild effusion.', 'Tree-in-bud pattern in the left base.']
         """
         distinct = dict.fromkeys(statements)
-        unread = unread_statements(distinct)
-        return frozenset(filter(states_finding, distinct)) | (frozenset(unread) - self.dismissed(unread, limits))
+        return frozenset(filter(states_finding, distinct)) | self.in_other_words(distinct, limits)
+
+    def in_other_words(self, statements: Iterable[str], limits: Limits = PROBABLE) -> frozenset[str]:
+        """Return the statements that report a finding by the encoder alone, in words that the vocabulary does not know.
+
+        >>> sorted(FindingGate.load().in_other_words(("Mild effusion.", "Finely branching lines at the left base.")))
+        ['Finely branching lines at the left base.']
+        """
+        unread = unread_statements(statements)
+        return frozenset(unread) - self.dismissed(unread, limits)
 
     def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
         """Return those of the `unread_statements` whose probability is below the limits."""

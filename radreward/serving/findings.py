@@ -6,17 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from radreward.models.finding_gate import embedded_gate
+from radreward.scorers.chexpert_labels import NO_FINDING
 from radreward.scorers.crimson import JudgedFinding, UnreadStatement
 from radreward.scorers.explanation import Explanation
 from radreward.systems.er2score.statements import StatementEvidence, contradicts
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE
 from radreward.systems.ratescore.scorer import EntityMatch
 from radreward.systems.sentence_eval.scorer import JudgedSentence
-from radreward.types import Side
+from radreward.text.entities import FINDING_TYPES
+from radreward.types import ENTITY_TYPES, Side
 
 FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented", "unread"]
+_IN_BOTH = frozenset({"matched", "differs", "contradicted"})
+"""Kinds of a part that has a counterpart in the other report."""
 _LIKELY = 0.5
 """Expected errors of a criterion from which a statement is marked."""
+_OTHER_TYPES = frozenset(ENTITY_TYPES) - FINDING_TYPES
+"""Types of entities that are no findings: body parts, and what a report denies or calls normal."""
 _UNMATCHED: dict[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
 
 
@@ -57,6 +64,7 @@ def marked_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFind
                 MarkedFinding(side, _UNMATCHED[side], _joined(part))
                 for side, parts in unmatched.items()
                 for part in parts
+                if isinstance(part, str) or part[0] not in _OTHER_TYPES
             ]
         case {"reference": dict() as reference, "candidate": dict() as candidate}:
             return list(_from_labels(reference, candidate))
@@ -72,7 +80,7 @@ def marked_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFind
 
 
 def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[MarkedFinding]:
-    """Yield the statements with a likely error, and the pairs of counterparts of which neither has one.
+    """Yield the statements with a likely error, the pairs of counterparts of which neither has one, and unread ones.
 
     The counterpart of a statement that differs, or that contradicts it, gets the same kind.
     """
@@ -83,7 +91,7 @@ def _from_statements(statements: Sequence[StatementEvidence]) -> Iterator[Marked
         kind = _statement_kind(entry, partner)
         if kind is None:
             continue
-        both = kind not in _UNMATCHED.values()
+        both = kind in _IN_BOTH
         criterion = _likely_criteria(entry) or (_likely_criteria(partner) if partner else "")
         yield MarkedFinding(
             entry.side, kind, entry.text, entry.start, entry.end, entry.counterpart if both else "", criterion
@@ -103,7 +111,9 @@ def _statement_kind(entry: StatementEvidence, partner: StatementEvidence | None)
         return "differs"
     if own or others:
         return "contradicted" if partner and contradicts(entry.text, partner.text) else own
-    return "matched" if partner else None
+    if partner:
+        return "matched"
+    return "unread" if entry.is_unread else None
 
 
 def _likely_kind(entry: StatementEvidence) -> FindingKind | None:
@@ -117,24 +127,38 @@ def _likely_criteria(entry: StatementEvidence) -> str:
 
 
 def _from_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
-    """Yield a finding per sentence; a sentence that occurs twice has two positions."""
+    """Yield a finding per sentence; a sentence that occurs twice has two positions.
+
+    Without a counterpart, only a sentence that reports a finding is marked: nothing is missed or invented in a denial.
+    """
+    sentences = list(sentences)
+    reporting = embedded_gate().reporting(sentence.text for sentence in sentences)
     ends = dict.fromkeys(Side, 0)
     for sentence in sentences:
         start = texts[sentence.side].index(sentence.text, ends[sentence.side])
         end = ends[sentence.side] = start + len(sentence.text)
         kind = "contradicted" if sentence.score < 0 else _kind(sentence.side, sentence.score)
-        yield MarkedFinding(sentence.side, kind, sentence.text, start, end, " ".join(sentence.matches))
+        if kind in _IN_BOTH or sentence.text in reporting:
+            yield MarkedFinding(sentence.side, kind, sentence.text, start, end, " ".join(sentence.matches))
 
 
 def _from_entities(matches: Iterable[EntityMatch]) -> Iterator[MarkedFinding]:
-    """Yield a finding per entity that is not only a body part; the cosine thresholds are those of the quality."""
+    """Yield a finding per entity that is not only a body part; the cosine thresholds are those of the quality.
+
+    An entity that one report states and the other one denies is contradicted; a denial without a match is not marked.
+    """
     for match in matches:
         entity, side = match.entity, match.side
-        if entity.type != "Anatomy":
-            agreement = (match.cosine - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE)
-            kind = _kind(side, agreement)
-            counterpart = "" if kind == _UNMATCHED[side] else match.match.name
-            yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, counterpart)
+        if entity.type == "Anatomy":
+            continue
+        kind = _kind(side, (match.cosine - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE))
+        if kind not in _IN_BOTH:
+            if entity.type in FINDING_TYPES:
+                yield MarkedFinding(side, kind, entity.name, entity.start, entity.end)
+            continue
+        if (entity.type in FINDING_TYPES) != (match.match.type in FINDING_TYPES):
+            kind = "contradicted"
+        yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, match.match.name)
 
 
 def _kind(side: Side, agreement: float) -> FindingKind:
@@ -144,14 +168,18 @@ def _kind(side: Side, agreement: float) -> FindingKind:
 
 
 def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
-    """Yield a finding per label of a report; the value in the other report may differ, as positive and negative."""
+    """Yield a finding per label of a report; the value in the other report may differ, as positive and negative.
+
+    A label that only one report has is marked if it says that the report states a finding.
+    """
     labels = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
     for side, own in labels.items():
         other = labels[side.other]
         for label, value in own.items():
             kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
             kind = kind if label in other else _UNMATCHED[side]
-            yield MarkedFinding(side, kind, f"{_title(label)}: {value}", counterpart=other.get(label, ""))
+            if kind in _IN_BOTH or (value != "negative" and label != NO_FINDING):
+                yield MarkedFinding(side, kind, f"{_title(label)}: {value}", counterpart=other.get(label, ""))
 
 
 def _from_judged_findings(findings: Iterable[JudgedFinding | UnreadStatement]) -> Iterator[MarkedFinding]:

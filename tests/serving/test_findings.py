@@ -31,6 +31,41 @@ def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
             assert texts[finding.side][finding.start : finding.end] == finding.text
 
 
+@pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "entity-f1", "chexpert-f1", "crimson", "er2score"])
+def test_nothing_is_missed_or_invented_in_a_denial_or_a_technique(name: str) -> None:
+    reference = "Rib fracture. PA and lateral views."
+    candidate = "Rib fracture. No effusion. The heart is normal."
+    for pair in ((reference, candidate), (candidate, reference)):
+        scores = load(name).score(*([text] for text in pair))
+        assert scores.evidence
+        findings = marked_findings(scores.evidence[0], dict(zip((Side.REFERENCE, Side.CANDIDATE), pair, strict=True)))
+        assert not {"missed", "invented", "contradicted"} & {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "chexpert-f1"])
+def test_finding_that_the_other_report_denies_is_contradicted(name: str) -> None:
+    scores = load(name).score(["Pleural effusion."], ["No pleural effusion."])
+    assert scores.evidence
+    texts = {Side.REFERENCE: "Pleural effusion.", Side.CANDIDATE: "No pleural effusion."}
+    findings = [finding for finding in marked_findings(scores.evidence[0], texts) if "effusion" in finding.text]
+    assert [(finding.side, finding.kind) for finding in findings] == [
+        (Side.REFERENCE, "contradicted"),
+        (Side.CANDIDATE, "contradicted"),
+    ]
+
+
+def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
+    reference, odd = "Rib fracture.", "Finely branching lines at the left base."
+    scores = load("er2score").score([reference, odd], [odd, odd])
+    assert scores.evidence
+    for evidence in scores.evidence:
+        assert {entry.text: entry.is_unread for entry in evidence} == {odd: True} | {
+            entry.text: False for entry in evidence if entry.text == reference
+        }
+    statement = scores.evidence[0][0]._replace(errors={}, counterpart="")
+    assert [finding.kind for finding in marked_findings((statement,), {})] == ["unread"]
+
+
 def test_repeated_sentences_have_positions_of_their_own() -> None:
     scores = load("sentence-eval").score([CANDIDATE], [CANDIDATE])
     assert scores.evidence

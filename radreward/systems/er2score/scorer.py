@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -237,6 +237,7 @@ class RewardModelScorer(Scorer):
     ) -> tuple[tuple[StatementEvidence, ...] | None, ...]:
         """Return the statements of each pair with their errors, and add the share of rules to the (n, N) counts."""
         tags = self.artifact.model.criteria.tags
+        unread = embedded_gate().in_other_words(_statement_texts(pairs)) if decisions else frozenset[str]()
         located: list[tuple[StatementEvidence, ...] | None] = []
         for row, pair in enumerate(pairs):
             if pair is None:
@@ -246,7 +247,7 @@ class RewardModelScorer(Scorer):
             if decisions:
                 errors = decisions[row].mean_errors(errors, pair.statements, self.artifact.rule_share)
                 counts[row] = sum(part.sum(0) for part in errors.values())
-            located.append(list_errors(pair, errors, tags))
+            located.append(list_errors(pair, errors, tags, unread))
         return tuple(located)
 
     def _encode_pairs(
@@ -298,6 +299,12 @@ def for_inference(model: RewardModel, precision: Precision) -> RewardModel:
     if precision == "bf16":
         model.encoder.to(torch.bfloat16)
     return model
+
+
+def _statement_texts(pairs: Iterable[PairStatements | None]) -> Iterator[str]:
+    for pair in filter(None, pairs):
+        for statements in pair.statements.values():
+            yield from map(statements.words, range(len(statements.spans)))
 
 
 def _length_batches(paths: list[TokenPath], packing: str, max_tokens: int) -> Iterator[list[TokenPath]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ class StatementEvidence(NamedTuple):
     """Expected number of errors per criterion. Numbers below `MIN_ERRORS` are left out."""
     counterpart: str
     """Statement of the other report on the same finding, else the one that most tokens are compared with, or ""."""
+    is_unread: bool = False
+    """True if it reports a finding in words that the rules do not know, so that the model alone judges it."""
 
 
 def locate_errors(pair: PairStatements, counts: Tensor) -> Mapping[Side, Tensor]:
@@ -54,7 +56,7 @@ def locate_errors(pair: PairStatements, counts: Tensor) -> Mapping[Side, Tensor]
 
 
 def list_errors(
-    pair: PairStatements, errors: Mapping[Side, Tensor], tags: Sequence[str]
+    pair: PairStatements, errors: Mapping[Side, Tensor], tags: Sequence[str], unread: Container[str] = ()
 ) -> tuple[StatementEvidence, ...]:
     """Return the statements of a pair with their errors: first the candidate's, then the reference's, in text order.
 
@@ -62,6 +64,7 @@ def list_errors(
         pair: Statements with the evidence of their tokens.
         errors: (M + 1, N) errors of the M statements of each report, see `locate_errors`.
         tags: The criteria of the N columns.
+        unread: Texts of the statements that rules do not read although they report a finding.
     """
     return tuple(
         StatementEvidence(
@@ -70,6 +73,7 @@ def list_errors(
             *own.spans[number],
             {tag: share for tag, share in zip(tags, shares, strict=True) if share >= MIN_ERRORS},
             _counterpart(own, other, number, pair.evidence[side]),
+            own.words(number) in unread,
         )
         for side in (Side.CANDIDATE, Side.REFERENCE)
         for own, other in [(pair.statements[side], pair.statements[side.other])]
