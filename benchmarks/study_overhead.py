@@ -6,9 +6,11 @@ folder, storage, release of memory.
 
 from __future__ import annotations
 
+import copy
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,8 @@ def observed(runner: TrialRunner, clock: Clock) -> TrialRunner:
         training: Any = build(base, settings)
         training.data.setup = clock.timed("data", training.data.setup)
         training.trainer.fit = clock.timed("training", training.trainer.fit)
-        training.module.export = clock.timed("export", training.module.export)
+        training.module.exporter = copy.copy(training.module.exporter)  # all modules of a class share theirs
+        training.module.exporter.export = clock.timed("export", training.module.exporter.export)
         return training
 
     return TrialRunner(observe, runner.dump_config)
@@ -69,6 +72,9 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
         trials: Number of timed trials, after one that is not timed.
         groups: Groups of training data.
         extra: Overrides of every trial.
+
+    Raises:
+        RuntimeError: If a trial fails, because its time shows nothing.
     """
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
@@ -82,7 +88,10 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
         (folder / "study.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
         def study(total: int, runner: TrialRunner) -> None:
-            run_study(load_study_config(folder / "study.yaml", None, total, [*short, *extra]), runner, folder / "run")
+            config = load_study_config(folder / "study.yaml", None, total, [*short, *extra])
+            states = Counter(trial.state.name for trial in run_study(config, runner, folder / "run").trials)
+            if states != {"COMPLETE": total}:
+                raise RuntimeError(f"Expected {total} complete trials but got {dict(states)}.")
 
         study(1, fit_runner())
         clock = Clock()

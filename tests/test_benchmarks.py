@@ -197,6 +197,20 @@ def test_startup_prints_cpu_seconds(runner: ModuleType, capsys: pytest.CaptureFi
     assert 0 < json.loads(capsys.readouterr().out.splitlines()[0])["cpu_seconds"] < 60
 
 
+def test_study_overhead_leaves_out_training_and_fails_with_its_trials(
+    runner: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overhead = import_module("benchmarks.study_overhead")
+    tiny = ["model.backbone.name=tiny-bert", "trainer.enable_progress_bar=false"]
+    processor, wall = overhead.main(trials=1, groups=60, extra=tiny)
+    parts = json.loads(capsys.readouterr().out.splitlines()[-1])["parts"]
+    assert min(parts[name][0] for name in ("training", "export", "settings and modules", "data")) > 0
+    assert wall.value == pytest.approx(sum(parts[name][0] for name in parts if name not in overhead.TRAINING))
+    assert processor.goal == "≤ 1 s"
+    with pytest.raises(RuntimeError, match=r"Expected 1 complete trials but got \{'FAIL': 1\}"):
+        overhead.main(trials=1, groups=4, extra=tiny)  # no group is left for validation
+
+
 def test_reward_cost_of_generated_pairs_is_positive(runner: ModuleType) -> None:
     cost = import_module("benchmarks.reward_cost")
     pairs = cost.make_pairs(6)
