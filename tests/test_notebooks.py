@@ -31,10 +31,10 @@ def test_notebooks_exist() -> None:
 
 
 def run_cells(cells: list[str], folder: Path) -> None:
-    """Run cells in a folder, as a kernel does; the target of a new process."""
+    """Run the cells of a notebook in a folder, as a kernel does; the target of a new process."""
     os.chdir(folder)
     os.environ["IPYTHONDIR"] = str(folder / ".ipython")
-    sys.path.insert(0, str(folder))
+    sys.path.insert(0, "")
     shell = InteractiveShell.instance()
     for cell in cells:
         shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call]
@@ -49,10 +49,13 @@ def test_notebook_runs(path: Path, tmp_path: Path, processes: ForkServerContext)
     for written, smaller in LESS.get(path.stem, {}).items():
         assert any(written in cell for cell in cells), written
         cells = [cell.replace(written, smaller) for cell in cells]
-    process = processes.Process(target=run_cells, args=(cells, tmp_path))
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    process = processes.Process(target=run_cells, args=(cells, folder))
     process.start()
     process.join()
     assert process.exitcode == 0
+    assert {entry.name for entry in folder.iterdir()} <= {".ipython"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
