@@ -6,8 +6,10 @@ import inspect
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from pydoc import locate
+from traceback import extract_tb
 from typing import get_type_hints
 
 from radreward.cli.arguments import OPTIONS
@@ -26,13 +28,14 @@ _UNKNOWN = re.compile(
 )
 _NO_CLASS = re.compile(
     r"dot import path string: (?P<name>\S+)"
-    r"|class_path '(?P<path>[\w.]+)':\s*(?:- )?"
-    r"(?:No module named '(?P<module>[\w.]+)'|module '[\w.]+' has no attribute)"
+    r"|class_path '(?P<path>[\w.]+)':\s*(?:- )?(?:No module named|module '[\w.]+' has no attribute)"
     r"|Not a valid subclass of|Import path (?P<other>[\w.]+) does not correspond to a subclass of"
     r" (?P<base>\w+)"
     r"|does not correspond to a subclass of"
 )
 _ABSTRACT = re.compile(r"Expected an instantiatable class, but (?:(?P<path>[\w.]+) )?is abstract")
+_MODULE_OF_CLASS = re.compile(r"(?:Expected a path but |')(\w[\w.]*)\.[A-Z]")
+"""A name such as `my_losses.MyLoss`; classes start with a capital letter, names of files do not end with one."""
 _TYPE = re.compile(r"<class '(?!jsonargparse)(\w+\.[\w.]+)'>")
 _CLASS_PATH = re.compile(r"class_path '([\w.]+)'")
 _FAILED_LINK = re.compile(r"Call to compute_fn of link .* failed: (.*)", re.DOTALL)
@@ -98,10 +101,10 @@ def _translate(text: str, command: str) -> str:
         return f"{prefix}{_unknown_setting(path, match['group'] or match['parent'], name, see)}"
     if match := _ABSTRACT.search(inner):
         return f"{prefix}{_missing_methods(match['path'] or value or '')}"
+    if failed := next(filter(None, map(_failed_import, _MODULE_OF_CLASS.findall(inner))), None):
+        return f"{prefix}{failed}"
     if match := _NO_CLASS.search(inner):
-        is_missing = match["module"] is None or f"{match['path']}.".startswith(f"{match['module']}.")
-        if is_missing:  # otherwise the user's own file imports a missing module
-            return f"{prefix}{_unknown_class(match, value, outer, inner)}"
+        return f"{prefix}{_unknown_class(match, value, outer, inner)}"
     kinds = [kind for kind in _KIND.findall(inner.split("Given value type:")[0]) if "NoneType" not in kind]
     if kinds and value is not None:
         return f"{prefix}Expected {' or '.join(dict.fromkeys(map(_kind, kinds)))} but got {value}. {see}"
@@ -163,6 +166,24 @@ def _missing_methods(path: str) -> str:
     if not missing:
         return f"Expected a complete class but got an abstract one, {path!r}."
     return f"Expected a complete class but got an abstract one: {path} does not define {' and '.join(missing)}."
+
+
+def _failed_import(module: str) -> str | None:
+    """Return the message for a module that raises an error when it is imported; None for any other module."""
+    try:
+        import_module(module)
+    except Exception as error:
+        remedy = "Correct the file."
+        if isinstance(error, ModuleNotFoundError):
+            if f"{module}.".startswith(f"{error.name}."):  # there is no such module
+                return None
+            remedy = "Install the package, or correct the import."
+        lines = [frame for frame in extract_tb(error.__traceback__) if frame.name == "<module>"]
+        place = f" in {lines[-1].filename}, line {lines[-1].lineno}" if lines else ""  # a SyntaxError names its own
+        text = f": {error}".rstrip(".: ")
+        cause = f"{type(error).__name__}{place}{text}"
+        return f"Expected a class in the module {module} but its import raised {cause}. {remedy}"
+    return None
 
 
 def _unknown_class(match: re.Match[str], value: str | None, outer: str, inner: str) -> str:

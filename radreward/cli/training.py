@@ -36,6 +36,7 @@ from radreward.modules import BaseModule, MetricTable, RunFolder
 from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
 from radreward.modules.hparams import FlatSettings, flatten_settings, log_hparams
 from radreward.modules.progress import PlainTextProgress, ProgressBar
+from radreward.modules.resumed_settings import SettingChange, changed_settings, check_resumable, warn_of_changes
 from radreward.modules.run_resume import check_startable, resolve_checkpoint, start_run
 from radreward.modules.trainer import RunTrainer
 from radreward.scorers import resolve
@@ -123,8 +124,12 @@ class TrainingRun:
             if getattr(self.trainer, name) == 0:
                 raise InputError(f"trainer.{name}: Expected at least one step of training but got 0.")
         data, resume = self.data.file_fingerprints(), self.checkpoint is not None
+        changes: list[SettingChange] = []
         if self.trainer.is_global_zero:  # for the other ranks the folder already exists
             check_startable(self.run_folder, data, resume, self.overwrite)
+            if self.checkpoint is not None:
+                changes = changed_settings(self.run_folder, self.settings)
+                check_resumable(self.checkpoint, changes)
         if self.checkpoint is not None and self.checkpoint.is_file():  # DeepSpeed checks its folders itself
             self.module.read_checkpoint(self.checkpoint)
         if self.init_from is not None:
@@ -133,6 +138,7 @@ class TrainingRun:
         self.data.setup("fit")  # before anything is written, so that unusable data leave no run behind
         self.module.check_data(self.data)
         self._warn_of_slow_precision()
+        warn_of_changes(self.run_folder, changes)
         with warnings.catch_warnings():
             for message in _IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)

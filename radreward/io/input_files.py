@@ -22,6 +22,8 @@ MIN_EXPANDED, MAX_EXPANSION = 2**28, 500
 _GZIP = ".gz"
 _FIRST_BYTES = 2**12
 """Bytes of standard input in which its first character is expected."""
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+"""White space, marks of byte order in UTF-8 and UTF-16, and the other half of a character in UTF-16."""
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _UNREADABLE_STARTS = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet"}
 
@@ -152,5 +154,5 @@ def _detect_format() -> TableFormat:
     for magic, name in _UNREADABLE_STARTS.items():
         if start.startswith(magic):
             raise InputError(f"{STANDARD_INPUT}: Expected JSONL, JSON, CSV or TSV but got {name}. Name a file instead.")
-    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    first = start.lstrip(_BEFORE_TEXT)[:1]
     return TableFormat("jsonl" if first == b"{" else "json" if first == b"[" else "csv")

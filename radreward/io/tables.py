@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 
 from radreward.errors import InputError
 from radreward.io.atomic import atomic_file
-from radreward.io.csv_encoding import START_SIZE, check_start, encoding_problem
 from radreward.io.csv_separators import SEPARATORS, declared_separator, header_separators
 from radreward.io.entry_lists import is_entry_list, to_entries
 from radreward.io.input_files import TableKind, open_input, table_format
 from radreward.io.json_arrays import JSONArrayError, array_elements
 from radreward.io.parquet_files import open_parquet, parquet_batches
+from radreward.io.text_encoding import check_start, encoding_problem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -140,8 +140,10 @@ def read_json_lines(path: Path) -> Iterator[TableRow]:
     """Yield the rows of a file with a JSON object per line, without blank lines; an unreadable row has an `error`.
 
     Raises:
-        OSError: If the file cannot be read.
+        InputError: If the file looks like UTF-16 or a spreadsheet.
+        OSError: If it cannot be read.
     """
+    check_start(path, "JSONL")
     with open_input(path) as file:
         for number, line in enumerate(file, 1):
             if line.removeprefix(codecs.BOM_UTF8).strip():
@@ -149,6 +151,7 @@ def read_json_lines(path: Path) -> Iterator[TableRow]:
 
 
 def _read_json_array(path: Path) -> Iterator[TableRow]:
+    check_start(path, "JSON")
     with open_input(path) as file:
         for number, element in enumerate(array_elements(file, _MAX_ELEMENT), 1):
             yield _parse_json_row(number, element)
@@ -157,8 +160,9 @@ def _read_json_array(path: Path) -> Iterator[TableRow]:
 def _parse_json_row(number: int, line: bytes) -> TableRow:
     try:
         values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-    except UnicodeDecodeError as error:
-        return TableRow(number, {}, f"Expected UTF-8 text but byte {error.start} is not")
+    except UnicodeDecodeError:
+        problem = encoding_problem(line.decode(errors="surrogateescape"), "JSONL")
+        return TableRow(number, {}, f"Expected UTF-8 text {problem}")
     except RecursionError:
         return TableRow(number, {}, "Expected a JSON object but it is nested too deeply")
     except json.JSONDecodeError as error:  # its own message has a line number, which is not that of the file
@@ -195,8 +199,7 @@ def _csv_separator(path: Path, kind: TableKind) -> tuple[str, bool]:
 
 def _read_csv(path: Path, kind: TableKind) -> Iterator[TableRow]:
     csv.field_size_limit(2**31 - 1)  # the default is 128 KiB
-    with open_input(path) as stored:
-        check_start(path, stored.read(START_SIZE))
+    check_start(path, "CSV")
     separator, is_declared = _csv_separator(path, kind)
     with _open_csv(path) as file:
         if is_declared:
@@ -222,7 +225,7 @@ def _column_names(path: Path, header: Sequence[str]) -> list[str]:
     if header and not names:
         raise InputError(f"{path}: Expected a header with the names of the columns but all of them are empty.")
     if not is_valid_utf8(joined := "".join(names)):
-        raise InputError(f"{path}: Expected a header in UTF-8 {encoding_problem(joined)}.")
+        raise InputError(f"{path}: Expected a header in UTF-8 {encoding_problem(joined, 'CSV')}.")
     if duplicates := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{path}: Expected a header of different columns but got {duplicates[0]!r} twice.")
     return names
@@ -234,7 +237,7 @@ def _parse_csv_row(number: int, values: dict[Any, Any], num_unnamed: int, separa
     if problem := _fields_problem(list(values.values()), extra, num_unnamed, separators):
         return TableRow(number, values, problem)
     invalid = [name for name, value in values.items() if not is_valid_utf8(value)]
-    problems = [f"field {name!r}: Expected UTF-8 text {encoding_problem(values[name])}" for name in invalid[:1]]
+    problems = [f"field {name!r}: Expected UTF-8 text {encoding_problem(values[name], 'CSV')}" for name in invalid[:1]]
     return TableRow(number, {name: csv_text(value) for name, value in values.items()}, *problems)
 
 

@@ -287,12 +287,28 @@ def _with_warnings(target: Target) -> Target:
         notes.append(f"{n_without_value} of {len(values)} pairs have no value and are left out")
     if len(target.raters) > 1 and n_missing > n_without_value * len(target.raters):
         notes.append("not every rater rated every pair; the mean is over the raters with a value")
-    defined = values[~np.isnan(values)]
-    if len(defined) > 1 and np.ptp(defined) == 0:
-        notes.append(f"all values are {defined[0]:g}: correlations are undefined")
+    if (constant := _constant(values)) is not None:
+        notes.append(f"all values are {constant:g}: correlations are undefined")
+    if target.name in TOTAL_TARGETS and len(target.raters) > 1:
+        notes += _constant_raters(target)
     if target.name == "rating":
         notes += _scale_warnings(target)
     return replace(target, notes=tuple(notes))
+
+
+def _constant(values: Floats) -> float | None:
+    """Return the value of two or more equal values, ignoring NaN; None if they differ or there are fewer."""
+    defined = values[~np.isnan(values)]
+    return float(defined[0]) if len(defined) > 1 and np.ptp(defined) == 0 else None
+
+
+def _constant_raters(target: Target) -> Iterator[str]:
+    for rater, values in zip(target.raters, target.by_rater, strict=True):
+        if (constant := _constant(values)) is not None:
+            yield (
+                f"rater {rater!r} gave every pair the same value ({constant:g}), so no correlation with this rater is "
+                "defined"
+            )
 
 
 def _scale_warnings(target: Target) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,9 +82,7 @@ def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
 
     pairs = RatedPairs(group_by_reference(read()))
     if rater is not None and rater not in raters:
-        raise InputError(
-            f"{path}: Expected judgements of rater {rater!r} but got {', '.join(sorted(raters)) or 'none'}."
-        )
+        raise InputError(_missing_rater_message(path, rater, sorted(raters)))
     named_rows = ((f"row {number}", row) for number, row in zip(numbers, pairs.rows, strict=True))
     if errors := criteria_mismatches(named_rows):
         raise_row_errors(path, errors)
@@ -103,6 +101,20 @@ def unrated_message(path: str | Path) -> str:
         f"{path}: Expected `rating` or `errors` of some pair but found neither; the columns are {', '.join(columns)}. "
         "Name the column of the ratings `rating`; several raters are one JSON object in it, such as "
         '{"Anne": 5, "Bela": 4}, also in a cell of CSV.'
+    )
+
+
+def _missing_rater_message(path: str | Path, rater: str, raters: Sequence[str]) -> str:
+    if not raters:
+        return unrated_message(path)
+    if raters == [MEAN_RATER]:
+        return (
+            f"{path}: Expected judgements of rater {rater!r} but got judgements without a rater's name. Omit --rater, "
+            'or write the ratings by rater, as a JSON object such as {"Anne": 5, "Bela": 4}.'
+        )
+    return (
+        f"{path}: Expected judgements of rater {rater!r} but got those of {', '.join(raters)}. Give --rater one of "
+        "these names, or omit it for the mean over all raters."
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -250,8 +251,17 @@ OTHER = {
     "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
     "rank": (["--model.backbone.lora.r=8"], "has the shape"),
     "head": (["--model.head_hidden_size=8"], "has the shape"),
-    "objective": (["--model.objective=BradleyTerry"], "was trained with a different objective setting"),
-    "setting of the objective": (["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"], "objective"),
+    "objective": (
+        ["--model.objective=BradleyTerry"],
+        "Expected the module, objective and criteria of its run but got other ones: model.objective "
+        "radreward.objectives.MarginRewardEnforcement → radreward.objectives.BradleyTerry. Start a new run with "
+        "--run-dir, and with --init-from for the weights of a saved model.",
+    ),
+    "setting of the objective": (
+        ["--model.objective=MarginRewardEnforcement", "--model.objective.c=0.5"],
+        "but got other ones: model.objective.c 0.01 → 0.5. Start",
+    ),
+    "criteria": (["--criteria=radcliq-significance"], "but got other ones: criteria radcliq → radcliq-significance."),
 }
 
 
@@ -266,6 +276,30 @@ def test_checkpoint_of_another_model_is_rejected_and_the_run_unchanged(
     assert message in error
     assert error.count("\n") == 1
     assert (trained / "config.yaml").read_bytes() == before
+
+
+def test_resumed_run_with_other_settings_logs_them_in_one_line(
+    trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    command = ["fit", f"--config={trained.parent / 'config.yaml'}", f"--run-dir={run}", "--ckpt-path=last"]
+    results = ["--model.optimizer=AdamWConfig", "--data.batch_size=2", "--trainer.val_check_interval=1"]
+    other = ["--trainer.max_steps=7", "--trainer.log_every_n_steps=2", "--data.num_workers=1"]
+    for settings, expected in (
+        (
+            [*other, *results],
+            [
+                f"{run}: The run resumes with other settings: model.optimizer null → radreward.modules.AdamWConfig, "
+                "data.batch_size 4 → 2, trainer.val_check_interval 2 → 1. The optimizer keeps the learning rates and "
+                "the weight decay of the checkpoint."
+            ],
+        ),
+        (["--trainer.max_steps=7", *results], []),
+    ):
+        caplog.clear()
+        assert main([*command, *settings]) == 0
+        assert [message for message in caplog.messages if "resumes" in message] == expected
 
 
 def test_missing_checkpoint_is_named(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -239,6 +239,40 @@ def test_class_that_its_file_does_not_define_names_the_file(tmp_path: Path, monk
     )
 
 
+MODULES = {
+    "syntax": ("def pair(:", "SyntaxError: invalid syntax ({name}.py, line 1). Correct the file."),
+    "missing package": (
+        "import no_such_package",
+        "ModuleNotFoundError in {file}, line 1: No module named 'no_such_package'. Install the package, or correct the "
+        "import.",
+    ),
+    "missing name": (
+        "from json import NoSuchName",
+        "ImportError in {file}, line 1: cannot import name 'NoSuchName' from 'json' (",
+    ),
+    "unknown name": (
+        "\nclass Bronze(Metal): pass",
+        "NameError in {file}, line 2: name 'Metal' is not defined. Correct the file.",
+    ),
+    "error without text": ("assert False", "AssertionError in {file}, line 1. Correct the file."),
+}
+
+
+@pytest.mark.parametrize(("source", "cause"), MODULES.values(), ids=MODULES.keys())
+@pytest.mark.parametrize("form", ["text", "mapping"])
+def test_class_in_a_file_that_cannot_be_imported_names_the_cause(
+    source: str, cause: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / f"alloys_{form}.py"
+    file.write_text(source)
+    path = f"{file.stem}.Bronze"
+    line = setting_error(bell=bell(metal=path if form == "text" else {"class_path": path}))
+    start = f"Expected a class in the module {file.stem} but its import raised "
+    assert start + cause.format(name=file.stem, file=file) in line
+    assert line.startswith(("bell.metal: Expected", "--bell: Expected"))
+
+
 @pytest.mark.parametrize("name", list(REMOVED_SETTINGS))
 def test_remedy_of_a_removed_setting_names_objectives_of_its_example(name: str) -> None:
     match = re.fullmatch(rf"`{name}` was removed: add (.*) to the objective, as in (\S+)\.", REMOVED_SETTINGS[name])

@@ -300,7 +300,7 @@ def _folder(path: Path) -> None:
     ("name", "make", "problem"),
     [
         ("a.jsonl", _broken_jsonl, r"a\.jsonl, row 1: Expected a JSON object"),
-        ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: Expected UTF-8 text but byte 8 is not"),
+        ("a.jsonl", _broken_utf8, r"a\.jsonl, row 1: Expected UTF-8 text but it looks like Windows-1252"),
         ("a.csv", _broken_csv, r"a\.csv, row 1: field 'candidate': Expected UTF-8 text"),
         ("a.parquet", _truncated, r"a\.parquet: cannot be read as parquet"),
         ("a.parquet", _absent, r"a\.parquet: does not exist\. Check its name"),

@@ -202,6 +202,16 @@ def test_standard_input_of_another_format_is_refused(start: bytes, name: str, mo
         read("-")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(("text", "name"), [('{"a": "b"}', "JSONL"), ('[{"a": "b"}]', "JSON"), ("a\nb\nc\nd\n", "CSV")])
+def test_standard_input_in_utf_16_is_named(
+    encoding: str, text: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", StandardInput(text.encode(encoding)))
+    with pytest.raises(InputError, match=rf"^-: Expected {name} in UTF-8 but it looks like UTF-16; save the file as"):
+        read("-")
+
+
 def test_missing_standard_input_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="Expected a standard input but this process has none"):

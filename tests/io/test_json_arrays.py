@@ -78,7 +78,7 @@ def test_invalid_element_is_reported_alone(tmp_path: Path) -> None:
     assert [row.error.split(" (")[0] for row in batch if row.error] == [
         "Expected a JSON object",
         "Expected a JSON object but got int",
-        "Expected UTF-8 text but byte 7 is not",
+        "Expected UTF-8 text but it looks like Windows-1252; save the file as UTF-8",
         "Expected a JSON object",
     ]
 

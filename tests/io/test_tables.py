@@ -120,11 +120,12 @@ def test_csv_columns_of_any_name_are_read_back(tmp_path_factory: pytest.TempPath
         (b"[1]", "Expected a JSON object but got list"),
         (b'{"a": 1', r"Expected a JSON object \(Expecting ',' delimiter at character 8\)"),
         (b'{"a', r"Expected a JSON object \(Unterminated string starting at character 2\)"),
-        (b'{"a": "\xff"}', "Expected UTF-8 text but byte 7 is not"),
+        (b'{"a": "\xff"}', "Expected UTF-8 text but it looks like Windows-1252; save the file as UTF-8$"),
+        (b'{"a": "\x81"}', "Expected UTF-8 text but it looks like another encoding; save the file as UTF-8$"),
         (b'{"a": ' + b"1" * 5000 + b"}", "Expected a JSON object"),
         (b"[" * 200_000, "Expected a JSON object"),
     ],
-    ids=["open", "list", "unclosed", "text", "bytes", "digits", "deep"],
+    ids=["open", "list", "unclosed", "text", "Windows-1252", "other encoding", "digits", "deep"],
 )
 def test_invalid_json_line_is_reported_alone(tmp_path: Path, line: bytes, problem: str) -> None:
     path = tmp_path / "a.jsonl"
@@ -190,6 +191,17 @@ def test_csv_in_another_encoding_is_named_with_a_remedy(
     path = tmp_path / f"a{suffix}"
     path.write_bytes(content)
     with pytest.raises(InputError, match=rf"a\{suffix}: Expected {problem}; save the file as 'CSV UTF-8'\.$"):
+        rows(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_json_in_utf_16_is_named_with_a_remedy(tmp_path: Path, encoding: str, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    content = json.dumps({"text": "caf\xe9"}, ensure_ascii=False)
+    path.write_text(content if suffix == ".jsonl" else f"[{content}]", encoding=encoding)
+    problem = f"{suffix[1:].upper()} in UTF-8 but it looks like UTF-16; save the file as UTF-8"
+    with pytest.raises(InputError, match=rf"a\{suffix}: Expected {problem}\.$"):
         rows(path)
 
 

@@ -100,3 +100,36 @@ def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsy
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
     assert main(["benchmark", *arguments, "--probes=1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "id,reference,candidate,score\n1,Clear lungs.,No edema.,5\n",
+            "Expected `rating` or `errors` of some pair but found neither; the columns are id, reference, candidate, "
+            "score. Name the column of the ratings `rating`; several raters are one JSON object in it, such as "
+            '{"Anne": 5, "Bela": 4}, also in a cell of CSV.',
+        ),
+        (
+            'id,reference,candidate,rating\n1,Clear lungs.,No edema.,"{""Bela"": 5, ""Anne"": 4}"\n',
+            "Expected judgements of rater 'anne' but got those of Anne, Bela. Give --rater one of these names, or omit "
+            "it for the mean over all raters.",
+        ),
+        (
+            "id,reference,candidate,rating\n1,Clear lungs.,No edema.,5\n",
+            "Expected judgements of rater 'anne' but got judgements without a rater's name. Omit --rater, or write the "
+            'ratings by rater, as a JSON object such as {"Anne": 5, "Bela": 4}.',
+        ),
+    ],
+    ids=["no ratings", "other raters", "no names"],
+)
+def test_benchmark_command_missing_rater_is_reported_with_a_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str, message: str
+) -> None:
+    data = tmp_path / "pairs.csv"
+    data.write_text(lines)
+    arguments = [f"--data={data}", f"--output={tmp_path / 'out'}", "--scorers", "rouge-l", "--rater=anne"]
+    assert main(["benchmark", *arguments]) == 2
+    assert capsys.readouterr().err == f"radreward: {data}: {message}\n"
+    assert not (tmp_path / "out").exists()

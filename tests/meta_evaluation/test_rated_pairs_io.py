@@ -201,6 +201,16 @@ def test_read_rated_pairs_constant_ratings_are_noted(tmp_path: Path) -> None:
     assert "all values are 3: correlations are undefined" in notes(tmp_path, {"rating": 3}, {"rating": 3})
 
 
+def test_read_rated_pairs_constant_rater_among_others_is_named(tmp_path: Path) -> None:
+    note = "rater 'B' gave every pair the same value (3), so no correlation with this rater is defined"
+    rows = [{"rating": {"A": value, "B": 3}} for value in (1, 2)]
+    assert notes(tmp_path, *rows) == note
+    assert note in notes(tmp_path, *rows, {"rating": {"A": 4}})
+    assert "gave every pair" not in notes(tmp_path, *rows, {"rating": {"A": 4, "B": 4}})
+    counts = [{"errors": {"A": {"omission": n, "addition": 0}, "B": {"omission": 0, "addition": 0}}} for n in (1, 2)]
+    assert notes(tmp_path, *counts).count("gave every pair") == 1  # of all errors, not of each criterion
+
+
 def test_read_rated_pairs_mixed_scales_are_noted(tmp_path: Path) -> None:
     raters = [{"rating": [value, 20 * value]} for value in (1, 2, 3, 5)]
     assert "mixed scale: the raters use different ranges ('1' 1 to 5, '2' 20 to 100)" in notes(tmp_path, *raters)

@@ -60,7 +60,7 @@ def test_benchmark_scores_agree_as_the_numbers_of_the_file(tmp_path: Path, capsy
     assert taus[f"{scored}:own"] == pytest.approx(expected)
     assert taus[f"{scored}:-own"] == pytest.approx(-expected)
     assert main([*command, "--scores", f"{scored}:own", "--rater=z"]) == 2
-    assert "rated.jsonl: Expected judgements of rater 'z' but got x, y." in capsys.readouterr().err
+    assert "rated.jsonl: Expected judgements of rater 'z' but got those of x, y." in capsys.readouterr().err
 
 
 def test_pairs_without_a_score_have_a_status(tmp_path: Path) -> None:
