@@ -182,14 +182,20 @@ class Backbone:
         if self.name == "embedded":  # loads at once
             transformers_logging.disable_progress_bar()
         try:
-            model: PreTrainedModel = auto_class.from_pretrained(
-                path, **pretrained_options(path, self.local_files_only), **options
+            model: PreTrainedModel
+            model, loaded = auto_class.from_pretrained(
+                path, **pretrained_options(path, self.local_files_only), **options, output_loading_info=True
             )
         except LOADING_ERRORS as error:
             raise InputError(f"{self.name}: no weights can be loaded from it ({hub_error_reason(error)}).") from error
         finally:
             if show_progress:
                 transformers_logging.enable_progress_bar()
+        if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
+            # transformers gives them random numbers
+            raise InputError(
+                f"{self.name}: Expected all weights of {type(model).__name__} but {missing[0]!r} is missing."
+            )
         return model
 
 

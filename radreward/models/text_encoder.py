@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -11,13 +11,35 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer, resolve_backbone
 from radreward.devices import resolve_device
 from radreward.io.artifacts import fingerprint
 from radreward.models.backbone import Backbone
+from radreward.models.bert import BertEncoder
 
 MAX_BATCH_TOKENS = 1024
 """Maximum tokens of one forward pass, which fit into the caches of a CPU; a single text may have more."""
+
+
+def frozen_encoder(name: str, device: torch.device, allow_download: bool = False) -> Any:
+    """Return an encoder without gradients; everybody gets the same `embedded` one, so that it is in memory once.
+
+    Raises:
+        InputError: If there is no such encoder.
+
+    >>> cpu = torch.device("cpu")
+    >>> frozen_encoder("embedded", cpu) is frozen_encoder("embedded", cpu)
+    True
+    """
+    if name == EMBEDDED_BACKBONE:
+        return _embedded_encoder(device)
+    model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
+    return model.eval().requires_grad_(False).to(device)
+
+
+@lru_cache(2)  # one per device
+def _embedded_encoder(device: torch.device) -> BertEncoder:
+    return BertEncoder.load(resolve_backbone(EMBEDDED_BACKBONE)).eval().requires_grad_(False).to(device)
 
 
 class TokenEmbeddings(NamedTuple):
@@ -57,14 +79,13 @@ class TextEncoder:
     ) -> None:
         self.layer = layer
         self.device = resolve_device(device)
-        model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
-        self._model = model.eval().requires_grad_(False).to(self.device)
-        layers = int(model.config.num_hidden_layers)
+        self._model = frozen_encoder(name, self.device, allow_download)
+        layers = int(self._model.config.num_hidden_layers)
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
         self._tokenizer: Any = load_tokenizer(name)
         self._special_ids = torch.tensor(self._tokenizer.all_special_ids)
-        self.max_length = min(int(self._tokenizer.model_max_length), int(model.config.max_position_embeddings))
+        self.max_length = min(int(self._tokenizer.model_max_length), int(self._model.config.max_position_embeddings))
 
     @property
     def embedding_dim(self) -> int:

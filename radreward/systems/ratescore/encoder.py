@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from radreward.data.tokenizer import EMBEDDED_BACKBONE, TINY_PREFIX, load_tokenizer, resolve_backbone
+from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
 from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
-from radreward.io.hub import LOADING_ERRORS, hub_error_reason, pretrained_options
 from radreward.io.lru_cache import BatchLRUCache
-from radreward.models.bert import BertEncoder
+from radreward.models.text_encoder import frozen_encoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
 from radreward.systems.ratescore.entity_head import EntityHead
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.types import Entity
 
 EMBEDDED_ENTITY_ENCODER = "embedded-entities"
@@ -82,7 +82,7 @@ class EntityEncoder:
         name: str = EMBEDDED_BACKBONE,
         pooling: Pooling = "mean",
         max_length: int = 30,
-        cache_size: int = 8192,
+        cache_size: int = CACHED_SENTENCES,
         cache_path: str | Path | None = None,
         max_cached: int = 1_000_000,
         max_batch_tokens: int = 4096,
@@ -110,7 +110,7 @@ class EntityEncoder:
         self.device = resolve_device(device)
         backbone = EMBEDDED_BACKBONE if name == EMBEDDED_ENTITY_ENCODER else name
         self._tokenizer = load_tokenizer(backbone, local_files_only=not allow_download)
-        self._model: Any = _load_encoder(backbone, allow_download).eval().requires_grad_(False).to(self.device)
+        self._model: Any = frozen_encoder(backbone, self.device, allow_download)
         self._head = EntityHead.load().to(self.device) if name == EMBEDDED_ENTITY_ENCODER else None
         self._cache = BatchLRUCache[NameEmbedding](cache_size)
         self._disk_cache = SQLiteCache(cache_path, self.fingerprint, max_cached) if cache_path else None
@@ -200,28 +200,3 @@ def _to_bytes(embedding: NameEmbedding) -> bytes:
 
 def _from_bytes(value: bytes) -> NameEmbedding:
     return NameEmbedding(torch.from_numpy(np.frombuffer(value, np.float32, offset=1).copy()), bool(value[0]))
-
-
-def _load_encoder(name: str, allow_download: bool) -> Any:
-    """Load an encoder of any architecture, without its pooler."""
-    if name == EMBEDDED_BACKBONE:
-        return BertEncoder.load(resolve_backbone(name))
-    if name.startswith(TINY_PREFIX):
-        from radreward.models.tiny_backbones import tiny_model
-
-        return tiny_model(name.removeprefix(TINY_PREFIX))
-    from transformers import AutoModel
-
-    path = resolve_backbone(name)
-    model: Any
-    try:
-        model, loaded = AutoModel.from_pretrained(
-            path, **pretrained_options(path, not allow_download), dtype=torch.float32, output_loading_info=True
-        )
-    except LOADING_ERRORS as error:
-        raise InputError(f"{name}: cannot be loaded as an entity encoder ({hub_error_reason(error)}).") from error
-    if missing := sorted(key for key in loaded["missing_keys"] if not key.startswith("pooler.")):
-        raise InputError(f"{name}: Expected the weights of an encoder but {missing[0]!r} is missing.")
-    if hasattr(model, "pooler"):
-        model.pooler = None  # unused, and randomly initialized if the folder has none
-    return model

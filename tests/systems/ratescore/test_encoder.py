@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForTokenClassification
 
 from radreward.data.tokenizer import load_tokenizer, resolve_backbone
@@ -101,8 +102,16 @@ def test_folder_of_another_task_is_loaded_but_not_without_weights(tmp_path: Path
     encoders = [EntityEncoder(str(tmp_path / "a")) for _ in range(2)]
     assert encoders[0].fingerprint == encoders[1].fingerprint  # no random pooler in it
     assert encoders[0].embedding_dim == 8
-    (tmp_path / "a" / "model.safetensors").unlink()
-    with pytest.raises(InputError, match="cannot be loaded as an entity encoder"):
+    file = tmp_path / "a" / "model.safetensors"
+    weights = load_file(file)
+    del weights["bert.embeddings.word_embeddings.weight"]
+    save_file(weights, file, {"format": "pt"})
+    with pytest.raises(
+        InputError, match="Expected all weights of BertModel but 'embeddings.word_embeddings.weight' is"
+    ):
+        EntityEncoder(str(tmp_path / "a"))
+    file.unlink()
+    with pytest.raises(InputError, match="no weights can be loaded"):
         EntityEncoder(str(tmp_path / "a"))
 
 

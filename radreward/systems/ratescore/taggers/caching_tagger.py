@@ -7,6 +7,7 @@ from pathlib import Path
 
 from radreward.io.lru_cache import BatchLRUCache
 from radreward.systems.ratescore.taggers.base import Tagger
+from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.types import Entity
 
 
@@ -21,7 +22,7 @@ class CachingTagger(Tagger):
         ValueError: If `max_cached` is less than 1.
     """
 
-    def __init__(self, tagger: Tagger, max_cached: int = 8192) -> None:
+    def __init__(self, tagger: Tagger, max_cached: int = CACHED_SENTENCES) -> None:
         self.tagger = tagger
         self._cache = BatchLRUCache[tuple[Entity, ...]](max_cached)
 
