@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from traceback import walk_tb
 from typing import Any, Literal
 
@@ -35,6 +36,7 @@ class Objective(nn.Module, ABC):
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
+        TypeError: If `weighting` is no object.
     """
 
     needs: frozenset[str] = frozenset()
@@ -44,6 +46,7 @@ class Objective(nn.Module, ABC):
         if reduction not in ("mean", "sum"):
             raise ValueError(f"Expected `reduction` to be mean or sum but got {reduction!r}.")
         self.weighting = UniformWeighting() if weighting is None else weighting
+        require_objects(self, [self.weighting], CriterionWeighting, "weighting", "CriterionWeighting | None")
         self.reduction: Reduction = reduction
 
     @abstractmethod
@@ -118,6 +121,20 @@ def _undeclared_part(objective: Objective, batch: RewardBatch, error: Exception)
     names = {name for frame, _ in walk_tb(error.__traceback__) for name in frame.f_code.co_names}
     missing = (part for part in OptionalPart if part not in objective.needs and getattr(batch, part) is None)
     return next((part.value for part in missing if part in names), None)
+
+
+def require_objects(owner: nn.Module, values: Sequence[object], kind: type, name: str, annotation: str) -> None:
+    """Check that constructor arguments are objects; a configuration passes the names of classes to an untyped parameter.
+
+    Raises:
+        TypeError: If one is no `kind`. The message names the class, the parameter and its annotation.
+    """
+    if not all(isinstance(value, kind) for value in values):
+        got = "names" if any(isinstance(value, str | dict) for value in values) else "others"
+        raise TypeError(
+            f"{type(owner).__name__}: Expected objects as `{name}` but got {got}; annotate the parameter with "
+            f"`{annotation}`."
+        )
 
 
 def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -> Any:

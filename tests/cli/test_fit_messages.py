@@ -94,6 +94,46 @@ def test_wrong_custom_loss_is_named_in_one_line(
     assert (tmp_path / "run").exists() == (method == LOSSES["constant"][1])  # the dry run finds the others
 
 
+@pytest.mark.parametrize(
+    ("base", "parameters", "value", "message"),
+    [
+        (
+            "SumObjective",
+            "objectives, steps=10",
+            "{objectives: [MarginRewardEnforcement, BradleyTerry]}",
+            "Expected objects as `objectives` but got names; annotate the parameter with `Sequence[Objective]`.",
+        ),
+        (
+            "BradleyTerry",
+            "weighting=None",
+            "{weighting: DynamicWeighting}",
+            "Expected objects as `weighting` but got names; annotate the parameter with `CriterionWeighting | None`.",
+        ),
+    ],
+    ids=["objectives", "weighting"],
+)
+def test_custom_loss_without_annotations_names_parameter_and_remedy(
+    base: str,
+    parameters: str,
+    value: str,
+    message: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"untyped_{base.lower()}"
+    argument = parameters.partition(",")[0].partition("=")[0]
+    (tmp_path / f"{name}.py").write_text(
+        f"from radreward.objectives import {base}\nclass Mine({base}):\n"
+        f"    def __init__(self, {parameters}):\n        super().__init__({argument}={argument})"
+    )
+    (tmp_path / "loss.yaml").write_text(f"model: {{objective: {{class_path: {name}.Mine, init_args: {value}}}}}")
+    assert main(["fit", f"--config={config}", "--config=loss.yaml"]) == 2
+    assert capsys.readouterr().err == f"radreward: Mine: {message}\n"
+
+
 BAD = {
     "misspelt objective": (["--model.objective=MarginRewardEnforcment"], "Did you mean MarginRewardEnforcement?"),
     "objective of another family": (
