@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from radreward.objectives import CriterionWeighting, Objective, PairObjective
-from radreward.testing import ObjectiveConformance, WeightingConformance, make_reward_batch
+from radreward.testing import (
+    AdvantageScalingConformance,
+    ObjectiveConformance,
+    RewardFunctionConformance,
+    RolloutObjectiveConformance,
+    ScorerConformance,
+    WeightingConformance,
+    make_reward_batch,
+)
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
@@ -23,6 +31,29 @@ class UserLoss(PairObjective):
 
 class TestUserLoss(ObjectiveConformance):
     objective = staticmethod(lambda: UserLoss())
+
+
+@pytest.mark.parametrize(
+    ("suite", "missing"),
+    [
+        (ObjectiveConformance, "objective"),
+        (WeightingConformance, "weighting"),
+        (RolloutObjectiveConformance, "objective"),
+        (RewardFunctionConformance, "reward"),
+        (AdvantageScalingConformance, "scaling"),
+        (ScorerConformance, "scorer"),
+    ],
+)
+def test_suite_without_its_object_raises(suite: type, missing: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"^TestForgotten: Expected the attribute `{missing}`, .*{suite.__name__} tests"
+    ):
+        type("TestForgotten", (suite,), {"loss": UserLoss})
+
+
+def test_suite_may_have_a_base_without_the_object() -> None:
+    shared = type("Shared", (ObjectiveConformance,), {"num_criteria": 2})
+    type("TestShared", (shared,), {"objective": UserLoss})().test_dtypes()
 
 
 class UserWeighting(CriterionWeighting):

@@ -124,7 +124,7 @@ def _undeclared_part(objective: Objective, batch: RewardBatch, error: Exception)
 
 
 def require_objects(owner: nn.Module, values: Sequence[object], kind: type, name: str, annotation: str) -> None:
-    """Check that constructor arguments are objects; a configuration passes the names of classes to an untyped parameter.
+    """Check that constructor arguments are objects: an untyped parameter gets the names in a configuration.
 
     Raises:
         TypeError: If one is no `kind`. The message names the class, the parameter and its annotation.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from radreward.criteria.pairs import make_pairs
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
+from radreward.testing.suite import ConformanceSuite
 from radreward.types import FindingWeightsBatch, LocatedErrorBatch, LocatedErrorTargets, OptionalPart, RewardBatch
 
 _STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
@@ -64,7 +65,7 @@ def make_reward_batch(
     return RewardBatch(rewards, targets, group, pairs, weights, finding_weights, located_errors)
 
 
-class ObjectiveConformance(ABC):
+class ObjectiveConformance(ConformanceSuite):
     """Tests for an `Objective`; subclass it and define `objective`."""
 
     num_criteria: int = 6
@@ -231,7 +232,7 @@ class ObjectiveConformance(ABC):
         return loss.detach(), gradient
 
 
-class WeightingConformance(ABC):
+class WeightingConformance(ConformanceSuite):
     """Tests for a `CriterionWeighting`; subclass it and define `weighting`."""
 
     num_criteria: int = 6
