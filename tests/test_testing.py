@@ -113,6 +113,12 @@ class LogPerCriterion(Broken):
         return super().forward(batch)._replace(logs={"individual": self.squares(batch).detach().mean(0)})
 
 
+class ReservedLog(Broken):
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        output = super().forward(batch)
+        return output._replace(logs={"loss": output.loss.detach()})
+
+
 class NaiveSigmoid(Broken):
     def losses(self, batch: RewardBatch) -> Tensor:
         accepted, rejected = batch.pairs.unbind(1)
@@ -209,6 +215,7 @@ BROKEN: list[tuple[type[Broken], str]] = [
     (InfiniteLoss, "test_loss_is_a_finite_scalar"),
     (AttachedLog, "test_loss_is_a_finite_scalar"),
     (LogPerCriterion, "test_loss_is_a_finite_scalar"),
+    (ReservedLog, "test_loss_is_a_finite_scalar"),
     (UndeclaredPart, "test_needs_names_the_used_parts"),
     (OptionallyUsedPart, "test_needs_names_the_used_parts"),
     (UnknownPart, "test_needs_names_the_used_parts"),

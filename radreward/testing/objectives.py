@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from radreward.criteria.pairs import make_pairs
+from radreward.errors import InputError
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
 from radreward.testing.suite import ConformanceSuite
@@ -79,8 +80,12 @@ class ObjectiveConformance(ConformanceSuite):
         """Return a new objective; called by every test."""
 
     def test_loss_is_a_finite_scalar(self) -> None:
-        """The loss is a finite scalar; logs are finite detached scalars."""
-        require_finite_loss(self.objective()(self._batch()))
+        """The loss is a finite scalar; logs are finite detached scalars, and no key is reserved."""
+        try:
+            output = self.objective()(self._batch())
+        except InputError as error:  # the checks of every call
+            raise AssertionError(str(error)) from error
+        require_finite_loss(output)
 
     def test_needs_names_the_used_parts(self) -> None:
         """Optional parts of a batch that `needs` does not name are not used: in training, they are missing."""

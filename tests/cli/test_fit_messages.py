@@ -67,6 +67,21 @@ LOSSES = {
         "forward(self, batch): return batch.finding_weights.predicted.sum()",
         "`needs` to name finding_weights",
     ),
+    "reserved log": (
+        "Objective",
+        "forward(self, batch): loss = batch.rewards.mean(); return ObjectiveOutput(loss, {'loss': loss.detach()})",
+        "a log key other than 'loss'",
+    ),
+    "log per criterion": (
+        "Objective",
+        "forward(self, batch): return ObjectiveOutput(batch.rewards.mean(), {'mean': batch.rewards.detach().mean(0)})",
+        "the log 'mean' to be a tensor of shape () but got the shape (6,)",
+    ),
+    "log of a number": (
+        "Objective",
+        "forward(self, batch): return ObjectiveOutput(batch.rewards.mean(), {'temperature': 0.5})",
+        "the log 'temperature' to be a tensor of shape () but got a float",
+    ),
     "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
 }
 
@@ -84,7 +99,8 @@ def test_wrong_custom_loss_is_named_in_one_line(
     monkeypatch.chdir(tmp_path)
     name = f"loss_{abs(hash(method))}"  # modules are imported once
     (tmp_path / f"{name}.py").write_text(
-        f"from radreward.objectives import {base}\nclass Mine({base}):\n    def {method}"
+        f"from radreward.objectives import {base}\nfrom radreward.types import ObjectiveOutput\n"
+        f"class Mine({base}):\n    def {method}"
     )
     assert main(["fit", f"--config={config}", f"--model.objective={name}.Mine"]) == 2
     error = capfd.readouterr().err
