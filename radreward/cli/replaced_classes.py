@@ -27,4 +27,4 @@ def discard_settings_of_replaced_classes() -> Iterator[None]:
 def _discard_settings(_parser: Any, previous: Any, value: Any) -> None:
     """Discard all settings of a previous class if the new value names another class."""
     if previous and "init_args" in previous and previous["class_path"] != value["class_path"]:
-        previous["init_args"] = Namespace()
+        previous["init_args"] = Namespace()  # type: ignore[no-untyped-call]

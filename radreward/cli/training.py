@@ -167,6 +167,7 @@ class TrainingRun:
             if isinstance(logger, TensorBoardLogger):
                 flat = None if searched is None else flat_settings(searched)
                 log_hparams(logger, self.given, self.module.hparam_metrics, flat)
+                logger.hparams.update(self.given)  # written to hparams.yaml
             else:
                 logger.log_hyperparams(flatten_settings(self.settings))
 
