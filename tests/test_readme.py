@@ -230,10 +230,19 @@ def test_readme_commands_for_other_machines_parse(paths: Sequence[Path], monkeyp
             assert parse_options(command, arguments)
 
 
+CONFORMANCE_OF_LOSSES = """
+for loss in (SoftMargin, LearnedScale, WarmedUpMargin):
+    tests = type("Tests", (ObjectiveConformance,), {"objective": loss})()
+    for name in filter(lambda name: name.startswith("test_"), dir(tests)):
+        getattr(tests, name)()
+"""
+
+
 def test_readme_snippets_run(tmp_path: Path, processes: ForkServerContext) -> None:
     code = "\n".join(block for path in GUIDES for block in blocks(path, "python"))
     assert code.count("import") >= 4
-    (tmp_path / "snippets.py").write_text(f"{code}\nTestSmoothMargin().test_dtypes()\n")
+    code += f"\nTestSmoothMargin().test_dtypes()\n{CONFORMANCE_OF_LOSSES}"
+    (tmp_path / "snippets.py").write_text(code)
     log = tmp_path / "log.txt"
     assert exit_code(["python", "snippets.py"], tmp_path, log, processes) == 0, log.read_text()
     [printed] = blocks(README, "text")

@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from radreward.objectives import CriterionWeighting, Objective, PairObjective
-from radreward.testing import ObjectiveConformance, WeightingConformance, make_reward_batch
+from radreward.testing import (
+    AdvantageScalingConformance,
+    ObjectiveConformance,
+    RewardFunctionConformance,
+    RolloutObjectiveConformance,
+    ScorerConformance,
+    WeightingConformance,
+    make_reward_batch,
+)
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
@@ -23,6 +31,29 @@ class UserLoss(PairObjective):
 
 class TestUserLoss(ObjectiveConformance):
     objective = staticmethod(lambda: UserLoss())
+
+
+@pytest.mark.parametrize(
+    ("suite", "missing"),
+    [
+        (ObjectiveConformance, "objective"),
+        (WeightingConformance, "weighting"),
+        (RolloutObjectiveConformance, "objective"),
+        (RewardFunctionConformance, "reward"),
+        (AdvantageScalingConformance, "scaling"),
+        (ScorerConformance, "scorer"),
+    ],
+)
+def test_suite_without_its_object_raises(suite: type, missing: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"^TestForgotten: Expected the attribute `{missing}`, .*{suite.__name__} tests"
+    ):
+        type("TestForgotten", (suite,), {"loss": UserLoss})
+
+
+def test_suite_may_have_a_base_without_the_object() -> None:
+    shared = type("Shared", (ObjectiveConformance,), {"num_criteria": 2})
+    type("TestShared", (shared,), {"objective": UserLoss})().test_dtypes()
 
 
 class UserWeighting(CriterionWeighting):
@@ -80,6 +111,12 @@ class AttachedLog(Broken):
 class LogPerCriterion(Broken):
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         return super().forward(batch)._replace(logs={"individual": self.squares(batch).detach().mean(0)})
+
+
+class ReservedLog(Broken):
+    def forward(self, batch: RewardBatch) -> ObjectiveOutput:
+        output = super().forward(batch)
+        return output._replace(logs={"loss": output.loss.detach()})
 
 
 class NaiveSigmoid(Broken):
@@ -178,6 +215,7 @@ BROKEN: list[tuple[type[Broken], str]] = [
     (InfiniteLoss, "test_loss_is_a_finite_scalar"),
     (AttachedLog, "test_loss_is_a_finite_scalar"),
     (LogPerCriterion, "test_loss_is_a_finite_scalar"),
+    (ReservedLog, "test_loss_is_a_finite_scalar"),
     (UndeclaredPart, "test_needs_names_the_used_parts"),
     (OptionallyUsedPart, "test_needs_names_the_used_parts"),
     (UnknownPart, "test_needs_names_the_used_parts"),

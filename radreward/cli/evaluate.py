@@ -57,7 +57,7 @@ def run(
 def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: str | None, output: Path | None) -> int:
     from radreward.data.records import data_fingerprint, read_groups
     from radreward.io.artifacts import write_json
-    from radreward.scorers import load
+    from radreward.scorers import load, resolve
 
     check_input(data)
     scorer = load(name, **asdict(options))
@@ -69,6 +69,8 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
         for number, candidate in enumerate(group.candidates, 1)
     ]
     agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
+    fingerprint = data_fingerprint(data)
+    notes += _training_notes(resolve(name, options.allow_download)[1], data, fingerprint)
     from radreward.modules.agreement_metrics import render_metric_table
 
     num_scored = len(candidates) - len(failed)
@@ -77,13 +79,23 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
     for note in notes:
         print_line(note)
     if output:
-        summary = {"scorer": name, "data": {str(data): data_fingerprint(data)}}
+        summary = {"scorer": name, "data": {str(data): fingerprint}}
         counts = {"candidates": num_scored, "skipped": len(failed)}
         write_json(output, {**summary, **counts, "agreement": agreement, "notes": notes})
         print_line(f"Metrics: {output}")
     if failed:
         print_status(f"Skipped: {len(failed)} of {len(candidates)} candidates; the first is {failed[0]}")
     return 1 if failed else 0
+
+
+def _training_notes(model: Path | None, data: Path, fingerprint: str) -> list[str]:
+    """Return a note if the run that trained the model used the data; the run's data.json is beside its model."""
+    from radreward.io.artifacts import read_json_object
+
+    record = model and model.parent / "data.json"
+    if not record or not record.is_file() or fingerprint not in read_json_object(record).values():
+        return []
+    return [f"{data}: the model was trained or validated on this file. Expect lower agreement on new data."]
 
 
 def _evaluate_review(sheet: Path, output: Path | None) -> int:

@@ -24,6 +24,7 @@ from radreward.cli.config_files import validate_config_files
 from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.given_settings import flat_settings, given_settings
 from radreward.cli.help import FitHelpFormatter
+from radreward.cli.replaced_classes import discard_settings_of_replaced_classes
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.collators.reward import RewardCollator
@@ -172,6 +173,7 @@ class TrainingRun:
             if isinstance(logger, TensorBoardLogger):
                 flat = None if searched is None else flat_settings(searched)
                 log_hparams(logger, self.given, self.module.hparam_metrics, flat)
+                logger.hparams.update(self.given)  # written to hparams.yaml
             else:
                 logger.log_hyperparams(flatten_settings(self.settings))
 
@@ -195,15 +197,20 @@ class TrainingCLI(LightningCLI):
         parser.set_defaults({"model": _DEFAULT_MODEL, "data": _DEFAULT_DATA})
 
     def before_instantiate_classes(self) -> None:
-        """Check that criteria are given if a class needs them; jsonargparse links None without an error.
+        """Check that criteria and a backbone are given if a class needs them; jsonargparse links None without an error.
 
         Raises:
-            InputError: If criteria are missing.
+            InputError: If one is missing.
         """
         for part in (self.config.model, self.config.data):
             if "criteria" in part.init_args and part.init_args.criteria is None:
                 name = part.class_path.rpartition(".")[2]
                 raise InputError(f"--criteria: Expected the criteria of {name}, such as radcliq, but got none.")
+        if self.config.model.init_args.get("backbone", "") is None:  # the data would get another tokenizer
+            name = self.config.model.class_path.rpartition(".")[2]
+            raise InputError(
+                f"model.backbone: Expected the backbone of {name} but got none. Set --model.backbone.name."
+            )
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse the given arguments only; Lightning's own method also reads `sys.argv`."""
@@ -290,7 +297,7 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
     arguments = normalize_arguments(arguments)
     validate_config_files(arguments)
-    with warnings.catch_warnings():
+    with discard_settings_of_replaced_classes(), warnings.catch_warnings():
         # Lightning uses names that jsonargparse has deprecated.
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"lightning\.|jsonargparse\.")
         parser: dict[str, Any] = {"prog": "radreward fit", "description": _DESCRIPTION}

@@ -7,11 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from unicodedata import normalize
 
 import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from radreward.criteria import Criteria
 from radreward.data.base_datamodule import BaseDataModule
@@ -55,6 +57,7 @@ class BaseModule(LightningModule, ABC):
         exporter: Checks the module before training, and measures and saves it afterwards.
         model: The network that is trained and exported.
         backbone: Backbone of `model`.
+        num_truncated: Number of prompts of all ranks that were truncated so far; a resumed run continues counting.
 
     Args:
         optimizer: Learning rates and schedule.
@@ -70,6 +73,7 @@ class BaseModule(LightningModule, ABC):
     def __init__(self, optimizer: AdamWConfig | None = None) -> None:
         super().__init__()
         self.optimizer_config = optimizer or AdamWConfig()
+        self.num_truncated = 0
         self._packing_checked = False
         self._unchecked_loss: tuple[Tensor, Sequence[str]] | None = None
 
@@ -170,6 +174,10 @@ class BaseModule(LightningModule, ABC):
             name = f"{type(objective).__name__}: " if objective else ""
             self.raise_if_not_finite(loss, f"{name}The loss is {loss.item()} in", group_ids, _NOT_FINITE_REMEDY)
 
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Log the learning rate of the first parameters, those of the backbone unless it is frozen, as lr."""
+        self.log("lr", optimizer.param_groups[0]["lr"], batch_size=1)
+
     def log_metric_table(self, table: MetricTable) -> None:
         """Log every defined value as `val/METRIC_ROW`. The table must be the same on all ranks."""
         for row, metrics in table.items():
@@ -191,6 +199,7 @@ class BaseModule(LightningModule, ABC):
         """Drop frozen weights: they come from the backbone."""
         keys = self.checkpoint_keys()
         checkpoint["state_dict"] = {name: value for name, value in checkpoint["state_dict"].items() if name in keys}
+        checkpoint["num_truncated"] = self.num_truncated
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Check that a checkpoint fits this module and add the frozen weights that it leaves out.
@@ -199,6 +208,7 @@ class BaseModule(LightningModule, ABC):
             InputError: If a key is missing, unknown or of another shape, or criteria or objective differ.
         """
         self._check_same_model(checkpoint)
+        self.num_truncated = checkpoint.get("num_truncated", 0)
         own = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers())}
         loaded = {id(own[name]): value for name, value in checkpoint["state_dict"].items() if name in own}
         # A parameter with two names, such as tied embeddings, is stored under one of them.
@@ -238,10 +248,15 @@ class BaseModule(LightningModule, ABC):
 def log_name(key: str, criteria: Criteria) -> str:
     """Return the logged name of an objective's term: a trailing criterion index becomes the criterion's tag.
 
+    Characters that logging services reject are replaced.
+
     >>> from radreward.criteria import RadCliQCriteria
     >>> log_name("individual/3", RadCliQCriteria()), log_name("total", RadCliQCriteria())
     ('individual/incorrect_severity', 'total')
+    >>> log_name("rewards/ER²Score/mean", RadCliQCriteria()), log_name("format_error/too long", RadCliQCriteria())
+    ('rewards/ER2Score/mean', 'format_error/too_long')
     """
+    key = re.sub(r"[^\w./-]+", "_", normalize("NFKC", key), flags=re.ASCII)
     head, _, last = key.rpartition("/")
     return f"{head}/{criteria.tags[int(last)]}" if head and last.isdigit() else key
 

@@ -36,6 +36,7 @@ from radreward.modules.optimizer import AdamWConfig
 from radreward.modules.predictions import PredictedCounts
 from radreward.modules.rollouts import RolloutBatch, RolloutConfig, parse_completions, reward_inputs, rollout_logs
 from radreward.objectives import GRPO, RolloutObjective
+from radreward.objectives.base import check_logs
 from radreward.types import RolloutPromptBatch
 
 
@@ -76,7 +77,6 @@ class GRPOModule(GenerativeModule):
         self.engine: RolloutEngine | None = None
         self.rollout_batch: RolloutBatch | None = None
         self.val_batches: list[RolloutPromptBatch] = []
-        self.num_truncated = 0
 
     def prompt_encoder(self, data: BaseDataModule) -> ChatPromptEncoder:
         """See `GenerativeModule.prompt_encoder`."""
@@ -115,7 +115,6 @@ class GRPOModule(GenerativeModule):
         super().on_fit_start()
         if self.rollouts.num_iterations > 1 and self.trainer.accumulate_grad_batches > 1:
             raise InputError("trainer.accumulate_grad_batches: Expected 1 if model.rollouts.num_iterations exceeds 1.")
-        self.num_truncated = 0
         self._setup_engine()
 
     def on_validation_start(self) -> None:
@@ -151,7 +150,8 @@ class GRPOModule(GenerativeModule):
         """Return the objective's loss of the completions, which are sampled at the first update on a batch.
 
         Raises:
-            InputError: If a reward cannot be computed, or packing changes log-probabilities.
+            InputError: If a reward cannot be computed, a log of the objective is invalid, or packing changes
+                log-probabilities.
         """
         rollout_batch = self.rollout_batch or self.sample_rollouts(batch, batch_idx)
         logps = self._log_probs(batch, rollout_batch.completions)
@@ -160,8 +160,10 @@ class GRPOModule(GenerativeModule):
         self.rollout_batch = rollout_batch
         self.check_packing_once(batch)
         loss, logs = self.objective(rollout_batch.to_rollouts(logps))
+        logs = {**logs, **rollout_logs(rollout_batch, self.device)}
+        check_logs(self.objective, logs)
         self.log_loss(loss, batch.ids)
-        self._log_rollouts(batch, {**logs, **rollout_logs(rollout_batch, self.device)})
+        self._log_rollouts(batch, logs)
         return loss
 
     @torch.no_grad()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from lightning.pytorch import Callback
@@ -89,7 +88,6 @@ class RewardModule(BaseModule):
             prefix="val/",
         )
         self.val_metrics: dict[str, Tensor] = {}
-        self.num_truncated = 0
         self._plots = RewardPlots()
 
     def forward(self, packed: PackedBatch) -> RewardOutput:
@@ -180,18 +178,13 @@ class RewardModule(BaseModule):
         """Return the TensorBoard plots."""
         return [self._plots]
 
-    def on_fit_start(self) -> None:
-        """Reset the number of truncated prompts and request a packing check."""
-        super().on_fit_start()
-        self.num_truncated = 0
-
     def log_training(self, values: Mapping[str, Tensor], batch: RewardTrainingBatch) -> None:
         """Log the loss and the terms of the objective, averaged over ranks."""
         means, size = all_reduce_mean(dict(values)), len(batch.ids)
         self.log("train/loss", means.pop("loss"), prog_bar=True, batch_size=size)
         self.log_dict({f"train/{log_name(key, self.criteria)}": value for key, value in means.items()}, batch_size=size)
 
-    def on_train_batch_end(self, outputs: Any, batch: RewardTrainingBatch, batch_idx: int) -> None:
+    def on_train_batch_start(self, batch: RewardTrainingBatch, batch_idx: int) -> None:
         """Log the number of prompts of all ranks that were truncated so far."""
         self.num_truncated += int(all_reduce_sum(torch.tensor(batch.num_truncated, device=self.device)))
         if self.num_truncated:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from traceback import walk_tb
 from typing import Any, Literal
 
@@ -18,6 +19,9 @@ from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
 
 Reduction = Literal["mean", "sum"]
+
+RESERVED_LOGS = ("loss", "truncated")
+"""Keys that the training module logs; an objective that logs them would replace `train/loss`."""
 
 
 class Objective(nn.Module, ABC):
@@ -35,6 +39,7 @@ class Objective(nn.Module, ABC):
 
     Raises:
         ValueError: If `reduction` is neither mean nor sum.
+        TypeError: If `weighting` is no object.
     """
 
     needs: frozenset[str] = frozenset()
@@ -44,21 +49,23 @@ class Objective(nn.Module, ABC):
         if reduction not in ("mean", "sum"):
             raise ValueError(f"Expected `reduction` to be mean or sum but got {reduction!r}.")
         self.weighting = UniformWeighting() if weighting is None else weighting
+        require_objects(self, [self.weighting], CriterionWeighting, "weighting", "CriterionWeighting | None")
         self.reduction: Reduction = reduction
 
     @abstractmethod
     def forward(self, batch: RewardBatch) -> ObjectiveOutput:
         """Return the loss of a batch and detached scalars to log.
 
-        A log key that ends in "/j" belongs to criterion j. An empty batch gives a loss of 0.
+        A log key that ends in "/j" belongs to criterion j; "loss" and "truncated" are reserved. An empty batch gives a
+        loss of 0.
         """
 
     def __call__(self, batch: RewardBatch) -> ObjectiveOutput:
         """Call `forward`, and add 0 · rewards: distributed training needs a gradient for every parameter.
 
         Raises:
-            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss, or uses a missing part of the
-                batch that `needs` does not name. The message names the class.
+            InputError: If `forward` does not return an `ObjectiveOutput` with a () loss and valid logs, or uses
+                a missing part of the batch that `needs` does not name. The message names the class.
         """
         name = type(self).__name__
         try:
@@ -78,6 +85,7 @@ class Objective(nn.Module, ABC):
         if output.loss.ndim:
             shape = tuple(output.loss.shape)
             raise InputError(f"{name}: Expected a loss of shape () but got {shape}. Average it with `self.reduce`.")
+        check_logs(self, output.logs)
         if output.loss.requires_grad or not len(batch.rewards):
             return output._replace(loss=output.loss + 0.0 * batch.rewards.sum())
         return output
@@ -118,6 +126,35 @@ def _undeclared_part(objective: Objective, batch: RewardBatch, error: Exception)
     names = {name for frame, _ in walk_tb(error.__traceback__) for name in frame.f_code.co_names}
     missing = (part for part in OptionalPart if part not in objective.needs and getattr(batch, part) is None)
     return next((part.value for part in missing if part in names), None)
+
+
+def check_logs(owner: nn.Module, logs: Mapping[str, Tensor]) -> None:
+    """Check that an objective logs scalars, under keys that the training module does not use.
+
+    Raises:
+        InputError: If the check fails. The message names the class and the key.
+    """
+    for key, value in logs.items():
+        name = type(owner).__name__
+        if key in RESERVED_LOGS:
+            raise InputError(f"{name}: Expected a log key other than {key!r}, which `fit` logs itself. Rename it.")
+        if not isinstance(value, Tensor) or value.ndim:
+            got = f"the shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+            raise InputError(f"{name}: Expected the log {key!r} to be a tensor of shape () but got {got}.")
+
+
+def require_objects(owner: nn.Module, values: Sequence[object], kind: type, name: str, annotation: str) -> None:
+    """Check that constructor arguments are objects: an untyped parameter gets the names in a configuration.
+
+    Raises:
+        TypeError: If one is no `kind`. The message names the class, the parameter and its annotation.
+    """
+    if not all(isinstance(value, kind) for value in values):
+        got = "names" if any(isinstance(value, str | dict) for value in values) else "others"
+        raise TypeError(
+            f"{type(owner).__name__}: Expected objects as `{name}` but got {got}; annotate the parameter with "
+            f"`{annotation}`."
+        )
 
 
 def require_part(batch: RewardBatch, part: OptionalPart, objective: Objective) -> Any:

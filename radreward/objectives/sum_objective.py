@@ -10,7 +10,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from radreward.objectives.base import Objective
+from radreward.objectives.base import Objective, require_objects
 from radreward.types import ObjectiveOutput, RewardBatch
 
 
@@ -26,6 +26,7 @@ class SumObjective(Objective):
 
     Raises:
         ValueError: If there is no objective, or the weights are invalid.
+        TypeError: If an objective is no object.
 
     >>> from radreward.objectives import BradleyTerry, CountRegression
     >>> batch = RewardBatch(
@@ -40,6 +41,7 @@ class SumObjective(Objective):
         super().__init__()
         if not objectives:
             raise ValueError("Expected `objectives` to have at least one objective but got none.")
+        require_objects(self, objectives, Objective, "objectives", "Sequence[Objective]")
         weights = [1.0] * len(objectives) if weights is None else list(weights)
         if len(weights) != len(objectives) or not all(map(math.isfinite, weights)):
             raise ValueError(

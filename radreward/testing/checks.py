@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from radreward.objectives.base import RESERVED_LOGS
 from radreward.types import ObjectiveOutput
 
 
@@ -29,8 +30,9 @@ def require_finite_loss(output: ObjectiveOutput) -> None:
 
 
 def require_finite_logs(logs: Mapping[str, Tensor]) -> None:
-    """Raise an AssertionError unless the logs are finite detached scalars."""
+    """Raise an AssertionError unless the logs are finite detached scalars whose keys are not reserved."""
     for name, value in logs.items():
+        require(name not in RESERVED_LOGS, f"log {name!r} has a reserved key: `fit` logs it itself")
         require(value.ndim == 0 and not value.requires_grad, f"log {name!r} must be a detached scalar")
         require(bool(value.isfinite()), f"log {name!r} must be finite")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
 from radreward.criteria.pairs import make_pairs
+from radreward.errors import InputError
 from radreward.objectives import CriterionWeighting, Objective
 from radreward.testing.checks import require, require_close, require_equal_states, require_finite_loss
+from radreward.testing.suite import ConformanceSuite
 from radreward.types import FindingWeightsBatch, LocatedErrorBatch, LocatedErrorTargets, OptionalPart, RewardBatch
 
 _STATEMENT_TOKENS = torch.tensor([0, 0, 1, 2, -1])
@@ -64,7 +66,7 @@ def make_reward_batch(
     return RewardBatch(rewards, targets, group, pairs, weights, finding_weights, located_errors)
 
 
-class ObjectiveConformance(ABC):
+class ObjectiveConformance(ConformanceSuite):
     """Tests for an `Objective`; subclass it and define `objective`."""
 
     num_criteria: int = 6
@@ -78,8 +80,12 @@ class ObjectiveConformance(ABC):
         """Return a new objective; called by every test."""
 
     def test_loss_is_a_finite_scalar(self) -> None:
-        """The loss is a finite scalar; logs are finite detached scalars."""
-        require_finite_loss(self.objective()(self._batch()))
+        """The loss is a finite scalar; logs are finite detached scalars, and no key is reserved."""
+        try:
+            output = self.objective()(self._batch())
+        except InputError as error:  # the checks of every call
+            raise AssertionError(str(error)) from error
+        require_finite_loss(output)
 
     def test_needs_names_the_used_parts(self) -> None:
         """Optional parts of a batch that `needs` does not name are not used: in training, they are missing."""
@@ -231,7 +237,7 @@ class ObjectiveConformance(ABC):
         return loss.detach(), gradient
 
 
-class WeightingConformance(ABC):
+class WeightingConformance(ConformanceSuite):
     """Tests for a `CriterionWeighting`; subclass it and define `weighting`."""
 
     num_criteria: int = 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
 
 import torch
@@ -17,6 +17,7 @@ from radreward.testing.checks import (
     require_finite_logs,
     require_finite_loss,
 )
+from radreward.testing.suite import ConformanceSuite
 from radreward.types import ParsedCompletions
 
 
@@ -73,7 +74,7 @@ def make_rollouts(
     return Rollouts((old_logps + noise[0]).requires_grad_(), old_logps, old_logps + noise[1], mask, advantages)
 
 
-class RolloutObjectiveConformance(ABC):
+class RolloutObjectiveConformance(ConformanceSuite):
     """Tests for a `RolloutObjective`; subclass it and define `objective`."""
 
     num_criteria: int = 6
@@ -167,7 +168,7 @@ class RolloutObjectiveConformance(ABC):
         return gradient
 
 
-class RewardFunctionConformance(ABC):
+class RewardFunctionConformance(ConformanceSuite):
     """Tests for a `RewardFunction`; subclass it and define `reward`."""
 
     num_criteria: int = 6
@@ -206,7 +207,7 @@ class RewardFunctionConformance(ABC):
         require(bool(self.reward()(empty).isfinite().all()), "empty completions must have finite rewards")
 
 
-class AdvantageScalingConformance(ABC):
+class AdvantageScalingConformance(ConformanceSuite):
     """Tests for an `AdvantageScaling`; subclass it and define `scaling`."""
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tempfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from radreward.scorers import load
 from radreward.scorers.base import SCORED_STATUSES, Scorer
 from radreward.testing.checks import require
 from radreward.testing.hostile_reports import REPORTS, hostile_report
+from radreward.testing.suite import ConformanceSuite
 from radreward.types import Scores
 
 CANDIDATES = (
@@ -29,7 +30,7 @@ _FALSE_FINDINGS = ("Acute rib fracture.", "Large lung mass.", "Free air under th
 """Sentences with findings that are in none of the reports."""
 
 
-class ScorerConformance(ABC):
+class ScorerConformance(ConformanceSuite):
     """Tests for a `Scorer`; subclass it, define `scorer` and override the settings as needed."""
 
     references: tuple[str, ...] = REPORTS

@@ -32,10 +32,18 @@ def test_evaluate_reproduces_the_metrics_of_fit(trained: Path, tmp_path: Path) -
     assert main(command) == 0
     found, measured = json.loads(output.read_text()), json.loads((trained / "metrics.json").read_text())
     assert found["candidates"] == measured["candidates"]
+    assert not any("trained" in note for note in found["notes"])  # the file is another one
     assert list(found["agreement"])[0] == "errors"
     for name in ("tau_b", "spearman", "pair_accuracy"):
         # The rewards of 18 candidates differ by little more than their rounding in scores, so that some of them tie.
         assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=0.05)
+
+
+def test_evaluate_on_the_training_file_prints_a_note(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = trained.parent / "groups.jsonl"
+    for scorer in (trained, trained / "model"):
+        assert main(["evaluate", f"--scorer={scorer}", f"--data={data}"]) == 0
+        assert f"{data}: the model was trained or validated on this file." in capsys.readouterr().out.replace("\n", " ")
 
 
 def test_evaluate_of_a_scorer_without_criteria_requires_and_uses_the_given_criteria(

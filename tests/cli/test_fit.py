@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import torch
+import yaml
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from rich.console import Console
@@ -60,7 +61,8 @@ def test_tensorboard_shows_settings_losses_agreement_histograms_and_plots(traine
         "val/pairs_total",
     }
     scalars |= {f"train/individual/{tag}" for tag in TAGS} | {f"val/tau_{tag}" for tag in TAGS[:2]}
-    assert scalars <= set(found["scalars"])
+    assert scalars | {"lr"} <= set(found["scalars"])
+    assert yaml.safe_load((trained / "logs" / "hparams.yaml").read_text())["trainer.max_steps"] == 6
     assert not {f"val/tau_{tag}" for tag in TAGS[2:]} & set(found["scalars"])  # no such errors in the data
     assert {f"rewards/{tag}" for tag in TAGS} <= set(found["histograms"])
     assert set(found["images"]) == {*(f"calibration/{tag}" for tag in TAGS), "learning/tau"}
@@ -370,8 +372,9 @@ def test_progress_outside_a_terminal_is_printed_as_lines(
 ) -> None:
     assert main(["fit", f"--config={config}", "--trainer.enable_progress_bar=true"]) == 0
     shown = capfd.readouterr()
-    assert f"step 0 of 6: training, writing to {tmp_path / 'run'}" in shown.err
-    assert re.search(r"step 2 of 6: validation τ-b -?[\d.]+, loss [\d.]+, [\d.e-]+ s per step, \d+ min left", shown.err)
+    assert f"step 0 of 6: training, objective: MarginRewardEnforcement, writing to {tmp_path / 'run'}" in shown.err
+    pace = r"[\d.e-]+ s per step, \d+ min left"
+    assert re.search(rf"step 2 of 6: validation τ-b -?[\d.]+, training loss [\d.]+, {pace}", shown.err)
     assert "Epoch" not in shown.out  # no bar
 
 

@@ -67,6 +67,21 @@ LOSSES = {
         "forward(self, batch): return batch.finding_weights.predicted.sum()",
         "`needs` to name finding_weights",
     ),
+    "reserved log": (
+        "Objective",
+        "forward(self, batch): loss = batch.rewards.mean(); return ObjectiveOutput(loss, {'loss': loss.detach()})",
+        "a log key other than 'loss'",
+    ),
+    "log per criterion": (
+        "Objective",
+        "forward(self, batch): return ObjectiveOutput(batch.rewards.mean(), {'mean': batch.rewards.detach().mean(0)})",
+        "the log 'mean' to be a tensor of shape () but got the shape (6,)",
+    ),
+    "log of a number": (
+        "Objective",
+        "forward(self, batch): return ObjectiveOutput(batch.rewards.mean(), {'temperature': 0.5})",
+        "the log 'temperature' to be a tensor of shape () but got a float",
+    ),
     "nothing": ("Objective", "forward(self, batch): pass", "an ObjectiveOutput but got NoneType"),
 }
 
@@ -84,7 +99,8 @@ def test_wrong_custom_loss_is_named_in_one_line(
     monkeypatch.chdir(tmp_path)
     name = f"loss_{abs(hash(method))}"  # modules are imported once
     (tmp_path / f"{name}.py").write_text(
-        f"from radreward.objectives import {base}\nclass Mine({base}):\n    def {method}"
+        f"from radreward.objectives import {base}\nfrom radreward.types import ObjectiveOutput\n"
+        f"class Mine({base}):\n    def {method}"
     )
     assert main(["fit", f"--config={config}", f"--model.objective={name}.Mine"]) == 2
     error = capfd.readouterr().err
@@ -92,6 +108,46 @@ def test_wrong_custom_loss_is_named_in_one_line(
     assert message in error
     assert error.count("\n") == 1
     assert (tmp_path / "run").exists() == (method == LOSSES["constant"][1])  # the dry run finds the others
+
+
+@pytest.mark.parametrize(
+    ("base", "parameters", "value", "message"),
+    [
+        (
+            "SumObjective",
+            "objectives, steps=10",
+            "{objectives: [MarginRewardEnforcement, BradleyTerry]}",
+            "Expected objects as `objectives` but got names; annotate the parameter with `Sequence[Objective]`.",
+        ),
+        (
+            "BradleyTerry",
+            "weighting=None",
+            "{weighting: DynamicWeighting}",
+            "Expected objects as `weighting` but got names; annotate the parameter with `CriterionWeighting | None`.",
+        ),
+    ],
+    ids=["objectives", "weighting"],
+)
+def test_custom_loss_without_annotations_names_parameter_and_remedy(
+    base: str,
+    parameters: str,
+    value: str,
+    message: str,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"untyped_{base.lower()}"
+    argument = parameters.partition(",")[0].partition("=")[0]
+    (tmp_path / f"{name}.py").write_text(
+        f"from radreward.objectives import {base}\nclass Mine({base}):\n"
+        f"    def __init__(self, {parameters}):\n        super().__init__({argument}={argument})"
+    )
+    (tmp_path / "loss.yaml").write_text(f"model: {{objective: {{class_path: {name}.Mine, init_args: {value}}}}}")
+    assert main(["fit", f"--config={config}", "--config=loss.yaml"]) == 2
+    assert capsys.readouterr().err == f"radreward: Mine: {message}\n"
 
 
 BAD = {

@@ -328,7 +328,8 @@ def test_malformed_completions_are_counted_by_kind(module: Callable[..., Any]) -
         assert format_error_kind(parse_radreason(text, CRITERIA)) == kind
         policy.engine, policy.rollout_batch = CannedRolloutEngine([text, format_radreason([0, 0], "", CRITERIA)]), None
         assert policy.training_step(batch, 0).isfinite()
-        assert float(logged[f"train/format_error/{kind}"]) == pytest.approx(2 / 3)  # the first and the third of three
+        share = float(logged[f"train/format_error/{kind.replace(' ', '_')}"])
+        assert share == pytest.approx(2 / 3)  # the first and the third of three
         assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 
@@ -358,7 +359,7 @@ def test_malformed_green_completions_are_counted_by_kind(module: Callable[..., A
     ):
         policy.engine, policy.rollout_batch = CannedRolloutEngine([text, good]), None
         assert policy.training_step(batch, 0).isfinite()
-        assert float(logged[f"train/format_error/{kind}"]) == pytest.approx(2 / 3), text[:40]
+        assert float(logged[f"train/format_error/{kind.replace(' ', '_')}"]) == pytest.approx(2 / 3), text[:40]
         assert float(logged["train/completions/well_formed"]) == pytest.approx(1 / 3)
 
 

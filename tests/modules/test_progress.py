@@ -19,6 +19,7 @@ class Halves(LightningModule):
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(()))
+        self.objective = torch.nn.Identity()
 
     def training_step(self, batch: Any, index: int) -> torch.Tensor:
         return 0 * self.weight + 1 / (self.global_step + 1)
@@ -62,10 +63,29 @@ def test_plain_text_progress_reports_loss_speed_metric_and_folder(
     run(PlainTextProgress("runs/first", interval=1000))
     lines = capsys.readouterr().err.splitlines()
     pace = r"[\d.e-]+ s per step, \d+ min left"
-    assert re.fullmatch(r"step 0 of 4: training, writing to runs/first", lines[0])
-    assert re.fullmatch(rf"step 2 of 4: validation τ-b 0\.250, loss 0\.75, {pace}", lines[1])  # mean of 1 and 1/2
-    assert re.fullmatch(rf"step 4 of 4: validation τ-b 0\.250, loss 0\.2917, {pace}", lines[2])  # of 1/3 and 1/4
+    assert re.fullmatch(r"step 0 of 4: training, objective: torch\.\S+\.Identity, writing to runs/first", lines[0])
+    assert re.fullmatch(
+        rf"step 2 of 4: validation τ-b 0\.250, training loss 0\.75, {pace}", lines[1]
+    )  # mean of 1 and 1/2
+    assert re.fullmatch(
+        rf"step 4 of 4: validation τ-b 0\.250, training loss 0\.2917, {pace}", lines[2]
+    )  # of 1/3 and 1/4
     assert lines[3:] == ["step 4 of 4: scoring the validation split with the weights to save"]
+
+
+@NOISE
+def test_plain_text_progress_reports_mean_reward(
+    run: Callable[..., Trainer], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(self: Halves, batch: Any, index: int) -> torch.Tensor:
+        self.log("train/reward", float(self.global_step), prog_bar=True, logger=False, batch_size=1)
+        return 0 * self.weight
+
+    monkeypatch.setattr(Halves, "training_step", step)
+    run(PlainTextProgress("runs/first", interval=1000))
+    lines = capsys.readouterr().err.splitlines()
+    assert ", training loss 0, mean reward 0.5, " in lines[1]  # of steps 0 and 1
+    assert ", training loss 0, mean reward 2.5, " in lines[2]
 
 
 @NOISE
@@ -74,7 +94,7 @@ def test_plain_text_progress_reports_after_interval(
 ) -> None:
     run(PlainTextProgress("runs/first", interval=0))
     lines = capsys.readouterr().err.splitlines()
-    losses = [float(match[1]) for match in (re.search(r": loss ([\d.]+),", line) for line in lines) if match]
+    losses = [float(match[1]) for match in (re.search(r": training loss ([\d.]+),", line) for line in lines) if match]
     assert losses == [1.0, 0.5, 0.3333, 0.25]
     assert sum("validation τ-b 0.250" in line for line in lines) == 2
 

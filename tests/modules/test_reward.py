@@ -85,8 +85,13 @@ def test_training_step_logs_terms_by_criterion(
     assert sum(parts) == pytest.approx(losses[-1])
     assert "train/truncated" not in log.values
     for count in (3, 1):
-        reward_module.on_train_batch_end(None, batch._replace(num_truncated=count), 0)
+        reward_module.on_train_batch_start(batch._replace(num_truncated=count), 0)
     assert log.values["train/truncated"] == 4
+    checkpoint = {"state_dict": reward_module.state_dict()}
+    reward_module.on_save_checkpoint(checkpoint)
+    reward_module.num_truncated = 0
+    reward_module.on_load_checkpoint(checkpoint)
+    assert reward_module.num_truncated == 4  # a resumed run continues counting
 
 
 def test_training_step_loss_not_finite_raises_with_step_and_groups(
