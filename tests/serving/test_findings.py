@@ -35,10 +35,10 @@ def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
 def test_nothing_is_missed_or_invented_in_a_denial_or_a_technique(name: str) -> None:
     reference = "Rib fracture. PA and lateral views."
     candidate = "Rib fracture. No effusion. The heart is normal."
-    for pair in ((reference, candidate), (candidate, reference)):
-        scores = load(name).score(*([text] for text in pair))
+    for first, second in ((reference, candidate), (candidate, reference)):
+        scores = load(name).score([first], [second])
         assert scores.evidence
-        findings = marked_findings(scores.evidence[0], dict(zip((Side.REFERENCE, Side.CANDIDATE), pair, strict=True)))
+        findings = marked_findings(scores.evidence[0], {Side.REFERENCE: first, Side.CANDIDATE: second})
         assert not {"missed", "invented", "contradicted"} & {finding.kind for finding in findings}
 
 
