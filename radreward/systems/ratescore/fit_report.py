@@ -29,7 +29,8 @@ class FitReport:
     """(5, 5) number of matches of each pair of types in the training pairs."""
     intervals: ConfidenceIntervals | None
     """Bootstrap intervals; None if not requested."""
-    cross_validation: CrossValidation
+    cross_validation: CrossValidation | None
+    """None if W and p were given."""
     fit: FitResult
 
 
@@ -74,7 +75,7 @@ def _fit_report_dict(report: FitReport) -> dict[str, Any]:
         "type_pair_counts": report.type_pair_counts.int().tolist(),
         "intervals": intervals
         and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "n_resamples": intervals.n_resamples},
-        "cross_validation": report.cross_validation._asdict(),
+        "cross_validation": report.cross_validation and report.cross_validation._asdict(),
         "fit": {
             "evaluations": fit.evaluations,
             "seconds": fit.seconds,
@@ -85,7 +86,7 @@ def _fit_report_dict(report: FitReport) -> dict[str, Any]:
 
 
 def fit_report_markdown(report: FitReport) -> str:
-    """Return W with intervals as a table, p, cross-validation and duration of the fit."""
+    """Return W with intervals as a table, p, and cross-validation and duration of the fit, if W and p were fitted."""
     rows = [
         [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]
         for row, name in enumerate(ENTITY_TYPES)
@@ -97,12 +98,14 @@ def fit_report_markdown(report: FitReport) -> str:
         penalty += f" [{low:.2f}, {high:.2f}]"
         paragraphs.append(f"In brackets: 95 % intervals of {report.intervals.n_resamples} bootstrap fits.")
     paragraphs.append(f"{penalty}. W is scaled to a maximum of 1; a dash marks types that never matched.")
-    initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
-    paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
-    fit = report.fit
-    paragraphs.append(
-        f"{fit.evaluations} evaluations in {fit.seconds:.2f} s; {fit.search_seconds:.2f} s of them in the optimizer."
-    )
+    if report.cross_validation is None:
+        paragraphs.append("W and p were given: no fold is held out.")
+    else:
+        initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
+        paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
+        fit = report.fit
+        seconds = f"{fit.seconds:.2f} s; {fit.search_seconds:.2f} s of them in the optimizer"
+        paragraphs.append(f"{fit.evaluations} evaluations in {seconds}.")
     return "\n\n".join(paragraphs) + "\n"
 
 

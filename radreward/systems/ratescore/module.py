@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
+from statistics import fmean
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -64,13 +65,14 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
         predictions: Any = trainer.predict(module, data.val_dataloader())
         validation, report = concat_rated(predictions), module.evaluate_fit(trainer)
         folds, initial = report.cross_validation, module.initial
-        metrics = {}
-        for name in PRESETS:
-            preset = AffinityMatrix.from_preset(name, initial.penalty_rule, initial.clamp_cosines)
-            is_initial = torch.equal(preset.weight, initial.weight)
-            cross_validated = sum(folds.initial) / module.n_folds if is_initial else None
-            metrics[name] = rank_agreement(preset, validation, cross_validated)
-        metrics["total"] = rank_agreement(module.affinity, validation, sum(folds.fitted) / module.n_folds)
+        rows = {name: AffinityMatrix.from_preset(name, initial.penalty_rule, initial.clamp_cosines) for name in PRESETS}
+        metrics = {name: rank_agreement(affinity, validation) for name, affinity in rows.items()}
+        metrics["total"] = rank_agreement(module.affinity, validation)
+        if folds is not None:
+            for name, preset in rows.items():
+                is_initial = torch.equal(preset.weight, initial.weight)
+                metrics[name]["cross_validated"] = round(fmean(folds.initial), 6) if is_initial else None
+            metrics["total"]["cross_validated"] = round(fmean(folds.fitted), 6)
         return AffinityResults(metrics, validation, report)
 
     def save(
@@ -105,7 +107,7 @@ class AffinityModule(BaseModule):
 
     One epoch matches every pair, since matches do not depend on W and p. Before each validation, the optimizer fits to
     the matches so far. Some references are held out for early stopping. After training, the fit is evaluated by
-    cross-validation and a bootstrap over references.
+    cross-validation and a bootstrap over references, unless the optimizer keeps the given W and p.
 
     Args:
         criteria: Criteria of the errors. The targets are the weighted totals. With `RatingCriteria`, the targets are
@@ -127,7 +129,7 @@ class AffinityModule(BaseModule):
 
     exporter = AffinityExporter()
     row_label: ClassVar[str] = "weights"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_b", "final/tau_b", "final/cross_validated")
+    hparam_metrics: tuple[str, ...] = ("val/tau_b", "final/tau_b", "final/cross_validated")
 
     def __init__(
         self,
@@ -150,6 +152,8 @@ class AffinityModule(BaseModule):
         if bootstrap_samples < 0:
             raise ValueError(f"Expected `bootstrap_samples` to be >= 0 but got {bootstrap_samples}.")
         self.criteria, self.affinity_optimizer = criteria, optimizer or GradientOptimizer()
+        if not self.affinity_optimizer.fits:
+            self.hparam_metrics = ("val/tau_b", "final/tau_b")
         values = weights or AffinityValues()
         self.affinity = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines).replace(values)
         self.initial = deepcopy(self.affinity).requires_grad_(False)
@@ -223,7 +227,7 @@ class AffinityModule(BaseModule):
         """Fit to the matches so far. `all_pairs` also checks that there are enough references for the folds."""
         rated = concat_rated(self.train_matches)
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
-            if all_pairs:
+            if all_pairs and self.affinity_optimizer.fits:
                 rated.drop_undefined(self.n_folds)  # raises
             split = rated.split(self.early_stopping_split, self.seed)
             self.fit_result = self.affinity_optimizer.fit(self.initial, *split)
@@ -231,19 +235,23 @@ class AffinityModule(BaseModule):
         return self.fit_result
 
     def evaluate_fit(self, trainer: Trainer) -> FitReport:
-        """Cross-validate and bootstrap the fit. A run that was resumed after the fit repeats the fit."""
-        train, intervals = concat_rated(self.train_matches), None
+        """Cross-validate and bootstrap the fit. A run that was resumed after the fit repeats the fit.
+
+        There is nothing to evaluate if W and p were given: no fold would be held out from the choice of their values.
+        """
+        train, folds, intervals = concat_rated(self.train_matches), None, None
         with self._name_records():
-            folds = cross_validate_affinity(
-                self.affinity_optimizer,
-                self.initial,
-                train,
-                self.n_folds,
-                self.seed,
-                self.early_stopping_split,
-                progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
-            )
-            if self.bootstrap_samples:
+            if self.affinity_optimizer.fits:
+                folds = cross_validate_affinity(
+                    self.affinity_optimizer,
+                    self.initial,
+                    train,
+                    self.n_folds,
+                    self.seed,
+                    self.early_stopping_split,
+                    progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
+                )
+            if self.affinity_optimizer.fits and self.bootstrap_samples:
                 intervals = bootstrap_affinity(
                     self.affinity_optimizer,
                     self.initial,

@@ -33,7 +33,7 @@ from radreward.systems.ratescore.affinity_matrix import CELL_NAMES
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.fitting.fit_evaluation import rank_agreement
-from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, TPEOptimizer
+from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, NoOptimizer, TPEOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import concat_rated
 from radreward.systems.ratescore.module import AffinityModule
 from radreward.systems.ratescore.scorer import RaTEScore
@@ -288,6 +288,11 @@ def test_invalid_setup_is_rejected(more: list[str], message: str, records: Path,
         build(CONFIG, *small(records, tmp_path / "run"), *more).fit()
 
 
+def test_given_w_and_p_have_no_cross_validated_metric() -> None:
+    assert "final/cross_validated" in AffinityModule(CRITERIA).hparam_metrics
+    assert "final/cross_validated" not in AffinityModule(CRITERIA, NoOptimizer()).hparam_metrics
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -381,6 +386,11 @@ def test_study_searches_w_and_p_and_is_compared_with_the_gradient_fit(
         sampled = torch.tensor([float(row[f"model.weights.W.{name}"]) for name in CELL_NAMES], dtype=torch.float64)
         assert torch.allclose(fitted.weight.flatten(), sampled / sampled.max())
         assert fitted.penalty.item() == pytest.approx(float(row["model.weights.penalty"]))
+    run = study / "trials" / rows[0]["trial"]
+    assert "W and p were given: no fold is held out." in (run / "affinity.md").read_text()
+    assert json.loads((run / "affinity.json").read_text())["cross_validation"] is None
+    agreement = json.loads((run / "metrics.json").read_text())["agreement"]
+    assert {"cross_validated" in values for values in agreement.values()} == {False}
     shares = json.loads((study / "importances.json").read_text())
     assert {"model.weights.penalty", "model.weights.W.disease_to_anatomy"} < set(shares)
     capsys.readouterr()
