@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import matplotlib.figure
+import numpy as np
 from torch import Tensor
 
 from radreward.io.artifacts import write_json
@@ -35,23 +37,27 @@ class FitReport:
 
 
 def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplotlib.figure.Figure:
-    """Plot W by type of the entity (rows) and of its match (columns), with the number of matches in parentheses."""
-    table = affinity.weight.detach()
+    """Plot W by type of the entity (rows) and of its match (columns), with the number of matches in parentheses.
+
+    Cells of types that never matched are grey; their values have no meaning and do not set the scale.
+    """
+    table, matched = affinity.weight.detach().numpy(), type_pair_counts.numpy() > 0
+    highest = table[matched].max() if matched.any() else 1.0
+    colors = matplotlib.colormaps["viridis"].with_extremes(bad="lightgrey")
     figure = matplotlib.figure.Figure(figsize=(7.5, 5.5), layout="constrained")
     axis = figure.subplots()
-    image = axis.imshow(table.numpy(), cmap="viridis", vmin=0.0)
+    image = axis.imshow(np.where(matched, table, np.nan), cmap=colors, vmin=0.0, vmax=highest)
     types = range(len(ENTITY_TYPES))
     axis.set_xticks(types, ENTITY_TYPES, rotation=20)
     axis.set_yticks(types, ENTITY_TYPES)
     axis.set_xlabel("type of its match")
     axis.set_ylabel("type of the entity")
     axis.set_title(f"W; p = {affinity.penalty.item():.2f}")
-    half = table.max().item() / 2
     for row in types:
         for column in types:
-            value = table[row, column].item()
-            text = f"{value:.2f}\n({int(type_pair_counts[row, column])})"
-            color = "black" if value > half else "white"
+            value = f"{table[row, column]:.2f}" if matched[row, column] else "–"
+            text = f"{value}\n({int(type_pair_counts[row, column])})"
+            color = "white" if matched[row, column] and table[row, column] <= highest / 2 else "black"
             axis.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
     figure.colorbar(image)
     return figure

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from matplotlib.colors import to_rgba
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import radreward.systems.ratescore.module
@@ -32,6 +33,7 @@ from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.affinity_matrix import CELL_NAMES
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.fit_report import plot_affinity
 from radreward.systems.ratescore.fitting.fit_evaluation import rank_agreement
 from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, NoOptimizer, TPEOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import concat_rated
@@ -291,6 +293,19 @@ def test_invalid_setup_is_rejected(more: list[str], message: str, records: Path,
 def test_given_w_and_p_have_no_cross_validated_metric() -> None:
     assert "final/cross_validated" in AffinityModule(CRITERIA).hparam_metrics
     assert "final/cross_validated" not in AffinityModule(CRITERIA, NoOptimizer()).hparam_metrics
+
+
+def test_plot_greys_types_without_a_match_and_scales_by_the_others() -> None:
+    weight = torch.full((5, 5), 0.5)
+    weight[0, 1] = 1.0
+    counts = torch.ones(5, 5)
+    counts[0, 1] = 0
+    axis = plot_affinity(AffinityMatrix(weight, 0.5), counts).axes[0]
+    image = axis.images[0]
+    assert image.get_clim() == (0.0, 0.5)
+    drawn = image.to_rgba(image.get_array())
+    assert drawn[0, 1].tolist() == pytest.approx(to_rgba("lightgrey"))
+    assert axis.texts[1].get_text() == "–\n(0)"
 
 
 @pytest.mark.parametrize(
