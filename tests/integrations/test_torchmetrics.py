@@ -68,6 +68,16 @@ def test_pairs_without_a_score_are_counted(caplog: pytest.LogCaptureFixture) -> 
     assert metric.compute() == 1
 
 
+def test_pairs_without_a_score_count_as_missing(caplog: pytest.LogCaptureFixture) -> None:
+    metric = ScorerMetric("rouge-l", missing=-1.0)
+    metric.update(["clear", "clear"], ["clear", ""])
+    metric.update(["clear", "clear"], ["clear", " "])
+    assert metric.compute() == 0
+    assert caplog.messages == ["ROUGE-L: 2 of 4 pairs have no score."]
+    with pytest.raises(ValueError, match="Expected `missing` to be None or finite but got nan"):
+        ScorerMetric("rouge-l", missing=float("nan"))
+
+
 def test_references_come_first_and_are_read_by_position() -> None:
     metric = ScorerMetric(Letters())
     assert metric.higher_is_better is False
