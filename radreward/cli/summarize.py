@@ -17,13 +17,16 @@ _PROGRESS_INTERVAL = 10.0
 """Seconds between two lines of progress outside a terminal."""
 
 
-def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed: int = 0) -> int:
+def run(
+    *, input: Sequence[Path], output: Path, scorer: str | None = None, encoder: str = "embedded", seed: int = 0
+) -> int:
     """Summarize the errors of report generators, from reports scored with explanations.
 
     Args:
-        input: Files that `radreward score --scorers green:FOLDER` or radreason:FOLDER wrote. A column `system` names
-            the report generator; without it every file is one generator.
+        input: Files that `radreward score --scorers green` or radreason wrote, with or without a folder. A column
+            `system` names the report generator; without it every file is one generator.
         output: Folder for summary.html, summary.md and summary.json.
+        scorer: Name of the scorer, if the files have explanations of several, as in `green_evidence`.
         encoder: Encoder of the error descriptions: `embedded`, a folder or a Hub name.
         seed: Seed of all sampling; equal seeds give equal results.
     """
@@ -32,7 +35,7 @@ def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed:
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 
         with _progress(output) as report:
-            summary = summarize_files(list(input), encoder, seed, report)
+            summary = summarize_files(list(input), encoder, seed, report, scorer)
         written = write_summary(summary, output)
     console = make_console()
     console.print(TerminalTable(captions.page_title(summary), captions.statistics_frame(summary)))
