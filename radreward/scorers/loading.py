@@ -47,6 +47,7 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
     if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
         scorer.title = named.title
+    scorer.title = scorer.title or str(name_or_path)
     return scorer
 
 
