@@ -15,6 +15,7 @@ from radreward.errors import InputError
 from radreward.io.numbers import shortest_float32
 from radreward.scorers import SCORERS, load, resolve
 from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer
+from radreward.scorers.loading import split_name
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.types import Scores
 
@@ -106,25 +107,26 @@ class ScorerGroup:
 
 
 def load_scorers(models: Sequence[str | Path | Scorer], **settings: Any) -> ScorerGroup:
-    """Load scorers for the same pairs; each is named after its model, a folder by its last part.
+    """Load scorers for the same pairs; each is named after its model, a folder as by `folder_name`.
 
     Args:
-        models: Names or folders, see `load`, or loaded scorers, which are named by their titles.
+        models: Names or folders, see `load`, also as `NAME=FOLDER`, or loaded scorers, which are named by their titles.
         settings: See `load`.
 
     Raises:
         InputError: If there is no such scorer, or two have the same name.
     """
-    names = [_scorer_name(model) for model in models]
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"models: Expected models of different names but {repeated[0]!r} is listed twice.")
-    for model in (entry for entry in models if not isinstance(entry, Scorer)):
-        resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
+    named = [_named(model) for model in models]
+    if repeated := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
+        raise InputError(
+            f"models: Expected models of different names but {repeated[0]!r} is listed twice. "
+            "Name one yourself, as in first=runs/mine."
+        )
+    for _, model in named:
+        if not isinstance(model, Scorer):
+            resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
     return ScorerGroup(
-        {
-            name: model if isinstance(model, Scorer) else load(model, **settings)
-            for name, model in zip(names, models, strict=True)
-        }
+        {name: model if isinstance(model, Scorer) else _load_named(name, model, settings) for name, model in named}
     )
 
 
@@ -133,14 +135,34 @@ def is_registered(model: str) -> bool:
     return model.partition(":")[0] in SCORERS
 
 
-def _scorer_name(model: str | Path | Scorer) -> str:
+def folder_name(folder: str | Path) -> str:
+    """Return the name of a folder with a model: that of its run, and of a trial with that of its study.
+
+    >>> folder_name("runs/first"), folder_name("runs/first/model"), folder_name("runs/study/trials/4/model")
+    ('first', 'first', 'study-4')
+    """
+    path = Path(folder).expanduser().resolve()
+    run = path.parent if path.name == "model" and path.parent.name else path
+    return f"{run.parent.parent.name}-{run.name}" if run.parent.name == "trials" else run.name
+
+
+def _named(model: str | Path | Scorer) -> tuple[str, str | Scorer]:
     if isinstance(model, Scorer):
-        return model.title or type(model).__name__
-    model = str(model)
-    if is_registered(model):
-        return model
+        title = model.title or type(model).__name__
+        return folder_name(title) if Path(title).is_dir() else title, model
+    name, model = split_name(model)
+    if name or is_registered(model):
+        return name or model, model
     path, _, metric = model.rpartition(":")
-    return metric if path.endswith(".py") else Path(model).expanduser().resolve().name
+    return metric if path.endswith(".py") else folder_name(model), model
+
+
+def _load_named(name: str, model: str, settings: Mapping[str, Any]) -> Scorer:
+    """Load a scorer; a title that is only the path of its folder becomes its name."""
+    scorer = load(model, **settings)
+    if scorer.title == model:
+        scorer.title = name
+    return scorer
 
 
 def _number_columns(scorer: Scorer) -> list[str]:
