@@ -19,7 +19,7 @@ from radreward.data.base_datamodule import BaseDataModule
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.modules.base import BaseModule, require_collator
-from radreward.modules.exporter import Exporter, MetricTable
+from radreward.modules.exporter import Exporter, MetricTable, training_record
 from radreward.modules.loggers import log_figure, log_scalars
 from radreward.modules.progress import track_progress
 from radreward.modules.run_folder import RunFolder
@@ -86,7 +86,8 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
     ) -> None:
         """Save the scorer, the report of the fit with a plot of W, and the metrics."""
         collator = require_collator(data, EntityMatchCollator, "W and p")
-        RaTEScore(collator.tagger, collator.encoder, module.affinity).save_pretrained(run.model)
+        scorer = RaTEScore(collator.tagger, collator.encoder, module.affinity, training_info=training_info)
+        scorer.save_pretrained(run.model)
         write_fit_report(run.folder, results.report)
         pairs = {
             "pairs": len(results.validation.targets),
@@ -97,8 +98,8 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
     def export(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Measure and save the last fit, which used all pairs. There is no backbone and no best checkpoint."""
         results = self.measure(module, trainer, data)
-        steps, files = trainer.global_step, data.file_fingerprints()
-        self.save(module, results, run, data, {"steps": steps, "data": files}, as_float16=False)
+        training_info = training_record(module, trainer, data, run, best_step=None)
+        self.save(module, results, run, data, training_info, as_float16=False)
         return results.metrics
 
 

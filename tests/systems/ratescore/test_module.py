@@ -27,6 +27,7 @@ from radreward.cli.training import TrainingRun
 from radreward.criteria import Criteria, load_criteria
 from radreward.data.records import read_groups
 from radreward.errors import InputError
+from radreward.io.text_tables import escape_markdown
 from radreward.modules import MetricTable
 from radreward.synthesis import synthesize_files
 from radreward.systems.ratescore import AffinityMatrix
@@ -107,7 +108,14 @@ def test_run_writes_fit_and_report(finished: tuple[Path, TrainingRun, MetricTabl
     assert sum(map(sum, numbers["type_pair_counts"])) == read.sums.counts.sum().item()
     assert (run / "affinity.png").read_bytes().startswith(b"\x89PNG")
     assert "| Anatomy |" in (run / "affinity.md").read_text()
-    assert (run / "model" / "ratescore.json").is_file()
+    card = (run / "model" / "README.md").read_text()
+    assert f"- p: {weights.penalty.item()}\n- W: in affinity.safetensors\n" in card
+    settings, record = card.split("## Data and training")
+    assert "training" not in settings.split("## Settings")[1]
+    assert "- weights: last\n" in record
+    assert "- seed: 0\n" in record
+    assert f"- data {escape_markdown(next(iter(results['data'])))}: " in record
+    assert RaTEScore.from_pretrained(run / "model").training_info["data"] == results["data"]
 
 
 def test_tpe_run_logs_plot_and_steps(records: Path, tmp_path: Path) -> None:
