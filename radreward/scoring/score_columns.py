@@ -83,8 +83,11 @@ class ScorerGroup:
         """Return the fingerprints of the scorers by name."""
         return {name: scorer.fingerprint() for name, scorer in self.scorers.items()}
 
-    def rows(self, scores: Sequence[Scores]) -> Iterator[ScoredRow]:
-        """Yield the columns of each pair from the scores of each scorer; a total is negated if lower is better."""
+    def rows(self, scores: Sequence[Scores], nested_evidence: bool = False) -> Iterator[ScoredRow]:
+        """Yield the columns of each pair from the scores of each scorer; a total is negated if lower is better.
+
+        Evidence is JSON text, or its objects and lists if `nested_evidence` is True.
+        """
         parts = [_rows(part, scorer) for part, scorer in zip(scores, self.scorers.values(), strict=True)]
         for row in zip(*parts, strict=True):
             values: dict[str, Any] = {}
@@ -92,6 +95,8 @@ class ScorerGroup:
             for name, scored in zip(self.scorers, row, strict=True):
                 prefix = self._prefix(name)
                 values |= {prefix + column: value for column, value in scored.values.items()}
+                if nested_evidence and (text := scored.values.get("evidence")) is not None:
+                    values[f"{prefix}evidence"] = json.loads(text)
                 if scored.error:
                     reason = f"{name}: {scored.error.reason}" if prefix else scored.error.reason
                     errors.append(PairError(scored.error.field, reason))
@@ -165,6 +170,11 @@ def _load_named(name: str, model: str, settings: Mapping[str, Any]) -> Scorer:
     return scorer
 
 
+def _json_text(value: Any) -> str:
+    """Return a value as JSON that every file can store."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
 def _number_columns(scorer: Scorer) -> list[str]:
     tags = scorer.criteria.tags if scorer.criteria else ()
     return [*scorer.outputs, *scorer.sub_names, *(f"count_{tag}" for tag in tags)]
@@ -201,5 +211,5 @@ def _rows(scores: Scores, scorer: Scorer) -> Iterator[ScoredRow]:
         columns: dict[str, Any] = dict(zip(names, numbers, strict=True))
         if scorer.returns_explanations:
             shown = scores.evidence[index] if scores.evidence else None
-            columns["evidence"] = None if shown is None else json.dumps(shown._asdict())
+            columns["evidence"] = None if shown is None else _json_text(shown._asdict())
         yield ScoredRow({**columns, STATUS_COLUMN: status}, error)

@@ -191,7 +191,9 @@ class RewardModelScorer(Scorer):
             evidence = self._locate_errors(pairs, counts, decisions)
         if quality is not None and counts is not None:
             quality = (quality / (1 + ERROR_COST * criteria.number_of_errors(counts.double()))).float()
-        return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
+        # In float32, rounded rewards are not round, and neither is their sum.
+        total = criteria.total(rewards.double().round(decimals=REWARD_DECIMALS)).float()
+        return Scores(total, rewards, counts, tuple(status), evidence, quality)
 
     def _decide(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
