@@ -311,8 +311,9 @@ def test_plot_greys_types_without_a_match_and_scales_by_the_others() -> None:
     axis = plot_affinity(AffinityMatrix(weight, 0.5), counts).axes[0]
     image = axis.images[0]
     assert image.get_clim() == (0.0, 0.5)
-    drawn = image.to_rgba(image.get_array())
-    assert drawn[0, 1].tolist() == pytest.approx(to_rgba("lightgrey"))
+    drawn = image.get_array()
+    assert drawn is not None
+    assert image.to_rgba(drawn)[0, 1].tolist() == pytest.approx(to_rgba("lightgrey"))
     assert axis.texts[1].get_text() == "–\n(0)"
 
 
