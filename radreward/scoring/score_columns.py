@@ -121,7 +121,7 @@ def load_scorers(models: Sequence[str | Path | Scorer], **settings: Any) -> Scor
     Raises:
         InputError: If there is no such scorer, or two have the same name.
     """
-    named = [_named(model) for model in models]
+    named = [named_model(model) for model in models]
     if repeated := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
         raise InputError(
             f"models: Expected models of different names but {repeated[0]!r} is listed twice. "
@@ -151,7 +151,8 @@ def folder_name(folder: str | Path) -> str:
     return f"{run.parent.parent.name}-{run.name}" if run.parent.name == "trials" else run.name
 
 
-def _named(model: str | Path | Scorer) -> tuple[str, str | Scorer]:
+def named_model(model: str | Path | Scorer) -> tuple[str, str | Scorer]:
+    """Return the name of a model, with which its columns start, and the model; see `load_scorers`."""
     if isinstance(model, Scorer):
         title = model.title or type(model).__name__
         return folder_name(title) if Path(title).is_dir() else title, model

@@ -257,6 +257,15 @@ def test_summarize_files_invalid_row_is_named_in_one_line(
     assert "\n" not in str(error.value)
 
 
+def test_summarize_command_finds_the_columns_of_a_folder(tmp_path: Path) -> None:
+    names = ("total", "evidence", "status")
+    rows = {f"{scorer}_{name}": row()[name] for scorer in ("first", "second") for name in names}
+    file = _write_rows(tmp_path / "scores.jsonl", {"id": "r", **rows})
+    options = ["summarize", f"--input={file}", f"--output={tmp_path / 'out'}"]
+    assert main([*options, "--scorer=runs/second/model"]) == 0
+    assert main([*options, "--scorer=runs/third"]) == 2
+
+
 def test_read_explanations_of_a_scorer_among_several(tmp_path: Path) -> None:
     path, plain = tmp_path / "scores.jsonl", row()
     scores = {name: plain[name] for name in ("total", "evidence", "status")}
