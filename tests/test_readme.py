@@ -16,6 +16,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
+import yaml
 
 from benchmarks.__main__ import benchmark_names as names
 from radreward.cli import main
@@ -247,6 +248,16 @@ def test_readme_snippets_run(tmp_path: Path, processes: ForkServerContext) -> No
     assert exit_code(["python", "snippets.py"], tmp_path, log, processes) == 0, log.read_text()
     [printed] = blocks(README, "text")
     assert printed in log.read_text()
+
+
+@pytest.mark.parametrize("path", SYSTEMS, ids=lambda path: path.parent.name)
+def test_commands_of_a_system_make_the_models_they_start_from(path: Path) -> None:
+    text = path.read_text()
+    configs = {name: yaml.safe_load((ROOT / name).read_text()) for name in re.findall(r"--config (\S+\.yaml)", text)}
+    made = {*re.findall(r"--run-dir (\S+)", text), *(config.get("run_dir") for config in configs.values())}
+    for name, config in configs.items():
+        settings = yaml.safe_load((ROOT / config["base"]).read_text()) if "base" in config else config
+        assert settings.get("init_from") in {None, *made}, name
 
 
 @pytest.mark.parametrize("path", [*GUIDES, *EXPERIMENTS], ids=lambda path: str(path.relative_to(ROOT)))

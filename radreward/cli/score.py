@@ -43,7 +43,7 @@ def run(
         options: Settings of the scorers.
         scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric; with
             --allow-download also owner/name of the Hugging Face Hub, where owner/name@commit pins a version. The
-            columns of several start with their names, as in ratescore_total.
+            columns of several start with their names, as in ratescore_total; mine=runs/first gives a name.
         num_workers: Number of processes that score, each with a model of its own; 0 to score in this process.
         ray_address: Address of a Ray cluster, or `auto`, whose workers, one core each, score instead of processes of
             this machine.
@@ -79,15 +79,19 @@ def _backend(
     scorers: Sequence[str], settings: Mapping[str, Any], num_workers: int, ray_address: str | None
 ) -> ScoringBackend:
     from radreward.io.hub import parse_hub_name
+    from radreward.scorers.loading import split_name
     from radreward.scoring.process_backend import ProcessBackend
     from radreward.scoring.score_columns import is_registered, load_scorers
 
     # Ray's workers run in folders of their own, so they need absolute paths.
-    def is_path(name: str) -> bool:
-        return not is_registered(name) and (parse_hub_name(name) is None or Path(name).is_dir())
+    def absolute(scorer: str) -> str:
+        name, model = split_name(scorer)
+        if is_registered(model) or (parse_hub_name(model) and not Path(model).is_dir()):
+            return scorer
+        path = str(Path(model).expanduser().resolve())
+        return f"{name}={path}" if name else path
 
-    paths = [str(Path(name).expanduser().resolve()) if is_path(name) else name for name in scorers]
-    factory = partial(load_scorers, paths, **settings)
+    factory = partial(load_scorers, [absolute(scorer) for scorer in scorers], **settings)
     if ray_address is None:
         return ProcessBackend(factory, num_workers)
     from radreward.scoring.ray_backend import RayBackend

@@ -29,7 +29,8 @@ def run(
 
     Args:
         options: Settings of the scorers.
-        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric.
+        scorers: Names (see `radreward list`), folders of saved models or of runs, or my_file.py:my_metric;
+            mine=runs/first gives a name.
         host: Address to listen on; 0.0.0.0 for all addresses of this machine.
         port: Port to listen on; 0 for a free one.
         trusted_hosts: Names under which clients reach the service, such as reports.example.org. Requests to other
@@ -41,7 +42,9 @@ def run(
     for name, value in (("max-pairs", max_pairs), ("max-requests", max_requests), ("timeout", timeout)):
         if value <= 0:
             raise InputError(f"--{name}: Expected a number > 0 but got {value}.")
-    check_scorers(scorers)
+    from radreward.scorers.loading import split_name
+
+    check_scorers([split_name(scorer)[1] for scorer in scorers])
     from radreward.serving.server import listen, serve_app
 
     with listen(host, port) as listener:

@@ -17,22 +17,27 @@ _PROGRESS_INTERVAL = 10.0
 """Seconds between two lines of progress outside a terminal."""
 
 
-def run(*, input: Sequence[Path], output: Path, encoder: str = "embedded", seed: int = 0) -> int:
+def run(
+    *, input: Sequence[Path], output: Path, scorer: str | None = None, encoder: str = "embedded", seed: int = 0
+) -> int:
     """Summarize the errors of report generators, from reports scored with explanations.
 
     Args:
-        input: Files that `radreward score --scorers green:FOLDER` or radreason:FOLDER wrote. A column `system` names
-            the report generator; without it every file is one generator.
+        input: Files that `radreward score --scorers green` or radreason wrote, with or without a folder. A column
+            `system` names the report generator; without it every file is one generator.
         output: Folder for summary.html, summary.md and summary.json.
+        scorer: Name (see `radreward list`), folder of a saved model or of a run, or my_file.py:my_metric; needed if the
+            files have explanations of several.
         encoder: Encoder of the error descriptions: `embedded`, a folder or a Hub name.
         seed: Seed of all sampling; equal seeds give equal results.
     """
     with claimed_folder(output):
         from radreward.io.terminal_tables import TerminalTable
+        from radreward.scoring.score_columns import named_model
         from radreward.systems.green.summary import captions, summarize_files, write_summary
 
         with _progress(output) as report:
-            summary = summarize_files(list(input), encoder, seed, report)
+            summary = summarize_files(list(input), encoder, seed, report, scorer and named_model(scorer)[0])
         written = write_summary(summary, output)
     console = make_console()
     console.print(TerminalTable(captions.page_title(summary), captions.statistics_frame(summary)))

@@ -43,12 +43,18 @@ def scorer_rewards(
         output: "total", "quality" or "errors".
     """
     scores = scorer.score(references, candidates)
-    return finite_rewards(scorer.higher_is_better_output(scores, output).tolist(), scores, missing_reward)
+    values = scorer.higher_is_better_output(scores, output).tolist()
+    warn_unscored(values, scores)
+    return finite_rewards(values, missing_reward)
 
 
-def finite_rewards(values: Sequence[float], scores: Scores, missing_reward: float | None) -> list[float | None]:
-    """Replace values that are not finite by `missing_reward`, and log their number and a reason."""
+def warn_unscored(values: Sequence[float], scores: Scores) -> None:
+    """Log the number of values that are not finite, and the reason of the first."""
     reasons = [status for value, status in zip(values, scores.status, strict=True) if not math.isfinite(value)]
     if reasons:
         logger.warning("%d of %d completions have no score: %s.", len(reasons), len(values), reasons[0])
+
+
+def finite_rewards(values: Sequence[float], missing_reward: float | None) -> list[float | None]:
+    """Replace values that are not finite by `missing_reward`."""
     return [value if math.isfinite(value) else missing_reward for value in values]

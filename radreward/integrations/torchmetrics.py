@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,20 +20,29 @@ logger = logging.getLogger(__name__)
 
 
 class ScorerMetric(Metric):
-    """Mean of an output of a scorer over all pairs with a score; sums are reduced over ranks.
+    """Mean of an output of a scorer over pairs; sums are reduced over ranks.
 
     Args:
         scorer: A scorer, or its name or folder.
         output: "total", "quality" or "errors". To compare corpora, use the quality: its maximum is 1 for every
             reference, while the maximum of the total depends on the reference.
+        missing: Value of a pair without a score, such as one with an empty candidate; None leaves such pairs out. To
+            select models, set it to the worst value: otherwise a model is not judged by its unusable reports.
         kwargs: See `torchmetrics.Metric`.
 
     Raises:
-        ValueError: If there is no such output.
+        ValueError: If there is no such output, or `missing` is not finite.
         InputError: If the scorer is unknown or does not have this output.
 
     >>> metric = ScorerMetric("rouge-l")
     >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", "Small edema."])
+    >>> metric.compute()
+    tensor(0.5000)
+
+    A candidate without a score counts as `missing`:
+
+    >>> metric = ScorerMetric("rouge-l", missing=0.0)
+    >>> metric.update(["No effusion.", "Clear lungs."], ["No effusion.", ""])
     >>> metric.compute()
     tensor(0.5000)
     """
@@ -43,10 +53,18 @@ class ScorerMetric(Metric):
     num_scored: Tensor
     num_pairs: Tensor
 
-    def __init__(self, scorer: Scorer | str | Path, output: ScoreOutput = "total", **kwargs: Any) -> None:
+    def __init__(
+        self,
+        scorer: Scorer | str | Path,
+        output: ScoreOutput = "total",
+        missing: float | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        if missing is not None and not math.isfinite(missing):
+            raise ValueError(f"Expected `missing` to be None or finite but got {missing}.")
         self.scorer = loaded_scorer(scorer, output)
-        self.output = output
+        self.output, self.missing = output, missing
         self.add_state("score_sum", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("num_scored", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("num_pairs", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
@@ -74,7 +92,10 @@ class ScorerMetric(Metric):
         self.num_pairs += len(values)
 
     def compute(self) -> Tensor:
-        """Return the mean as a () float32 tensor, NaN if no pair has a score; log the number of pairs without one."""
-        if unscored := int(self.num_pairs - self.num_scored):
+        """Return the mean as a () float32 tensor, NaN if no pair counts; log the number of pairs without a score."""
+        unscored = int(self.num_pairs - self.num_scored)
+        if unscored:
             logger.warning("%s: %d of %d pairs have no score.", self.scorer.title, unscored, int(self.num_pairs))
-        return (self.score_sum / self.num_scored).float()
+        if self.missing is None:
+            return (self.score_sum / self.num_scored).float()
+        return ((self.score_sum + unscored * self.missing) / self.num_pairs).float()

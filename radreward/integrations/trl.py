@@ -15,12 +15,13 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from torch import Tensor
+
 from radreward.errors import InputError
 from radreward.integrations.remote import RemoteScorer
-from radreward.integrations.rewards import finite_rewards, loaded_scorer, scorer_rewards
+from radreward.integrations.rewards import finite_rewards, loaded_scorer, scorer_rewards, warn_unscored
 from radreward.score_outputs import ScoreOutput
 from radreward.scorers import Scorer, load
-from radreward.types import Scores
 
 _TRLReward = Callable[..., list[float | None]]
 """TRL's interface: takes prompts, completions and dataset columns by name; returns one reward per completion."""
@@ -112,15 +113,17 @@ def trl_criterion_rewards(
         )
 
     @lru_cache(1)
-    def score(references: tuple[str, ...], candidates: tuple[str, ...]) -> Scores:
-        return loaded.score(references, candidates)
+    def score(references: tuple[str, ...], candidates: tuple[str, ...]) -> Tensor:
+        scores = loaded.score(references, candidates)
+        if scores.sub_scores is None:
+            raise InputError(f"{_name(loaded, scorer)}: Expected sub-scores but the scorer returned none.")
+        warn_unscored(scores.sub_scores.sum(1).tolist(), scores)
+        return scores.sub_scores
 
     def criterion_reward(index: int, name: str) -> _TRLReward:
         def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-            scores = score(*map(tuple, _pairs(columns, reference_column, completions)))
-            if scores.sub_scores is None:
-                raise InputError(f"{_name(loaded, scorer)}: Expected sub-scores but the scorer returned none.")
-            return finite_rewards(scores.sub_scores[:, index].tolist(), scores, missing_reward)
+            sub_scores = score(*map(tuple, _pairs(columns, reference_column, completions)))
+            return finite_rewards(sub_scores[:, index].tolist(), missing_reward)
 
         reward.__name__ = name
         return reward

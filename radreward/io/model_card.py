@@ -54,15 +54,22 @@ The files record no licence. Pretrained weights, named under settings, keep thei
 
 
 def write_model_settings(
-    path: Path, config: Mapping[str, Any], files: Collection[str] | None = None, format_version: int = FORMAT
+    path: Path,
+    config: Mapping[str, Any],
+    files: Collection[str] | None = None,
+    format_version: int = FORMAT,
+    other_settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the settings of a model folder and its model card; arguments as for `write_config`."""
+    """Write the settings of a model folder and its model card; arguments as for `write_config`.
+
+    The card also lists `other_settings`, which other files of the folder record.
+    """
     write_config(path, config, files, format_version)
     criteria = (config.get("criteria") or {}).get("criteria", ())
     card = _TEMPLATE.format(
         version=version("radreward"),
         config_name=path.name,
-        settings=_list(_leaves({name: value for name, value in config.items() if name not in _SECTIONS})),
+        settings=_list(_leaves({**_settings(config), **(other_settings or {})})),
         criteria=_list(
             (f"{row['name']} ({row['kind']}, weight {row['weight']:g})", row["description"]) for row in criteria
         ),
@@ -71,16 +78,23 @@ def write_model_settings(
     write_text_file(path.with_name(MODEL_CARD), card)
 
 
-def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each entry of nested objects.
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name not in _SECTIONS}
 
-    >>> list(_leaves({"lora": {"r": 8}, "steps": 2}))
-    [('lora r', 8), ('steps', 2)]
+
+def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each entry of nested objects; entries of a list of objects are numbered.
+
+    >>> own = {"class_path": "Own", "init_args": {"c": 1}}
+    >>> list(_leaves({"lora": {"r": 8}, "loss": own, "of": [{"c": 2}, {"c": 3}]}))
+    [('lora r', 8), ('loss', 'Own'), ('loss c', 1), ('of 1 c', 2), ('of 2 c', 3)]
     """
     for name, entry in value.items():
-        label = f"{path} {name}".strip()
+        label = path if name in ("class_path", "init_args") else f"{path} {name}".strip()
         if isinstance(entry, Mapping):
             yield from _leaves(entry, label)
+        elif isinstance(entry, list) and any(isinstance(part, Mapping) for part in entry):
+            yield from _leaves({str(number): part for number, part in enumerate(entry, 1)}, label)
         else:
             yield label, entry
 

@@ -47,10 +47,11 @@ def read_config(
     fields: Collection[str],
     format_version: int = FORMAT,
     files: Collection[str] | None = None,
+    optional: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the settings of a model folder, see `check_config`."""
     config = read_json_object(path)
-    check_config(config, path, fields, format_version, files)
+    check_config(config, path, fields, format_version, files, optional)
     return config
 
 
@@ -60,6 +61,7 @@ def check_config(
     fields: Collection[str],
     format_version: int = FORMAT,
     files: Collection[str] | None = None,
+    optional: Collection[str] = (),
 ) -> None:
     """Check that settings have the expected format and fields, and that the files beside them are undamaged.
 
@@ -70,6 +72,7 @@ def check_config(
         format_version: Expected value of the field `format`.
         files: Names of files that `write_config` must have listed with their SHA-256; every listed file is checked.
             None for settings without other files.
+        optional: Names of fields that may be missing.
 
     Raises:
         InputError: If the format differs, a field is missing or unknown, or a file is missing or damaged.
@@ -82,12 +85,12 @@ def check_config(
             "Train or save the model again with this version."
         )
     expected = {*fields, "format"} if files is None else {*fields, "format", DIGESTS}
-    if wrong := sorted(expected ^ set(config)):
+    if wrong := sorted((expected ^ set(config)) - set(optional)):
         state = "missing" if wrong[0] in expected else "unknown"
         raise InputError(
             f"{path}: Expected the fields {', '.join(sorted(expected))} but {reprlib.repr(wrong[0])} is {state}."
         )
-    for name in {DIGESTS, "training_info"} & expected:
+    for name in {DIGESTS, "training_info"} & set(config):
         if not isinstance(config[name], dict):
             raise InputError(f"{path}: Expected `{name}` to be an object but got {reprlib.repr(config[name])}.")
     if files is not None:

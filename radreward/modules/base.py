@@ -65,7 +65,7 @@ class BaseModule(LightningModule, ABC):
 
     monitor: ClassVar[str] = "val_tau"
     row_label: ClassVar[str] = "criterion"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
+    hparam_metrics: tuple[str, ...] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
     exporter: ClassVar[Exporter[Any, Any]]
     model: Any
     backbone: Backbone

@@ -11,10 +11,12 @@ from lightning.pytorch import Trainer
 
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.records import data_label
+from radreward.io.yaml_files import read_yaml_mapping
 from radreward.models import Backbone
 from radreward.models.precision import round_to_float16
 from radreward.modules.checkpoints import best_checkpoint, check_unsharded
 from radreward.modules.run_folder import RunFolder
+from radreward.objectives import Objective, RolloutObjective
 
 MetricTable = Mapping[str, Mapping[str, float | None]]
 """Validation metrics of a run: metric values per row, the last row "total"; None if undefined."""
@@ -43,6 +45,32 @@ class Results(Protocol):
 
 _ModuleT = TypeVar("_ModuleT", bound=TrainedModule)
 _ResultsT = TypeVar("_ResultsT", bound=Results)
+
+
+def training_record(
+    module: Any, trainer: Trainer, data: BaseDataModule, run: RunFolder, best_step: int | None
+) -> dict[str, Any]:
+    """Return how a model was trained, for its folder: steps, seed, objective with its settings, and data.
+
+    Args:
+        module: The module after training.
+        trainer: Its trainer.
+        data: Its data.
+        run: Folder of the run, whose configuration has the settings.
+        best_step: Step of the saved weights; None for the last one.
+    """
+    settings = read_yaml_mapping(run.config) if run.config.is_file() else {}
+    record: dict[str, Any] = {
+        "steps": trainer.global_step,
+        "weights": "last" if best_step is None else "best",
+        "weights_step": trainer.global_step if best_step is None else best_step,
+        "seed": settings.get("seed_everything"),
+    }
+    if isinstance(objective := getattr(module, "objective", None), Objective | RolloutObjective):
+        by_default = {"class_path": f"{type(objective).__module__}.{type(objective).__qualname__}"}
+        record["objective"] = settings.get("model", {}).get("init_args", {}).get("objective") or by_default
+    files = data.file_fingerprints()
+    return {**record, "data": files, "data_labels": {file: label for file in files if (label := data_label(file))}}
 
 
 class Exporter(ABC, Generic[_ModuleT, _ResultsT]):
@@ -84,20 +112,16 @@ class Exporter(ABC, Generic[_ModuleT, _ResultsT]):
             InputError: If the weights are sharded over several devices.
         """
         check_unsharded(trainer, run)
-        best = best_checkpoint(trainer)
+        best, best_step = best_checkpoint(trainer), None
         if best is not None:
-            module.load_state_dict(module.read_checkpoint(best)["state_dict"])
+            checkpoint = module.read_checkpoint(best)
+            module.load_state_dict(checkpoint["state_dict"])
+            best_step = checkpoint["global_step"]
         as_float16 = module.backbone.lora is not None
         if as_float16:
             round_to_float16(module.model)
         results = self.measure(module, trainer, data)
-        files = data.file_fingerprints()
-        training_info = {
-            "steps": trainer.global_step,
-            "weights": "last" if best is None else "best",
-            "data": files,
-            "data_labels": {file: label for file in files if (label := data_label(file))},
-        }
+        training_info = training_record(module, trainer, data, run, best_step)
         if trainer.is_global_zero:
             self.save(module, results, run, data, training_info, as_float16)
         return results.metrics

@@ -29,7 +29,7 @@ class LanguageModelModule(GenerativeModule):
     """
 
     monitor: ClassVar[str] = "val_log_likelihood"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/loss", "final/perplexity")
+    hparam_metrics: tuple[str, ...] = ("val/loss", "final/perplexity")
 
     def __init__(self, backbone: Backbone | None = None, optimizer: AdamWConfig | None = None) -> None:
         super().__init__(backbone or Backbone("tiny-generator", lora=None), optimizer)

@@ -49,7 +49,7 @@ class SFTModule(GenerativeModule):
     """
 
     monitor: ClassVar[str] = "val_exact"
-    hparam_metrics: ClassVar[tuple[str, ...]] = (
+    hparam_metrics: tuple[str, ...] = (
         "val/loss",
         "val/exact",
         "val/well_formed",

@@ -248,8 +248,12 @@ class Scorer(ABC):
         if output not in self.outputs:
             raise InputError(
                 f"{self.title or type(self).__name__}: Expected a scorer with the output {output} but it has only "
-                f"{' and '.join(self.outputs)}. Use its total."
+                f"{' and '.join(self.outputs)}. {self._output_remedy(output)}"
             )
+
+    def _output_remedy(self, output: ScoreOutput) -> str:
+        """Return the remedy if the scorer does not have an output."""
+        return "Use its total."
 
     def output_values(self, scores: Scores, output: ScoreOutput) -> Tensor:
         """Return the (n,) values of an output as the scorer returned them.

@@ -47,6 +47,7 @@ def load(name_or_path: str | Path, **settings: Any) -> Scorer:
     scorer: Scorer = scorer_class.from_pretrained(resolved.folder, **{**resolved.settings, **settings})
     if (named := SCORERS.get(str(name_or_path))) and not named.without_argument:
         scorer.title = named.title
+    scorer.title = scorer.title or str(name_or_path)
     return scorer
 
 
@@ -84,6 +85,17 @@ def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedS
     )
 
 
+def split_name(model: str | Path) -> tuple[str | None, str]:
+    """Return name and model of `NAME=MODEL`; the name is None if there is none, also in folders such as `lr=0.1`.
+
+    >>> split_name("mine=runs/first"), split_name("runs/lr=0.1")
+    (('mine', 'runs/first'), (None, 'runs/lr=0.1'))
+    """
+    name, _, rest = str(model).partition("=")
+    is_named = name and rest and not set(name) & set("/\\:~") and not Path(model).exists()
+    return (name, rest) if is_named else (None, str(model))
+
+
 def _resolve_named(name: str, named: NamedScorer, value: str) -> ResolvedScorer:
     if named.argument_help and not value:
         raise InputError(
@@ -101,6 +113,11 @@ def _resolve_folder(path: Path) -> ResolvedScorer:
         for folder in (path / "model", path):
             if (folder / spec.config_name).is_file():
                 return ResolvedScorer(spec, folder, {})
+    if (path / "best.yaml").is_file() and (path / "trials").is_dir():
+        raise InputError(
+            f"{path}: Expected the folder of a model or of a run but it has a study. Name the folder of a trial, such "
+            f"as {path / 'trials' / '0'}; the first line of {path / 'best.yaml'} states the best one."
+        )
     if (path / "config.yaml").is_file():
         raise InputError(f"{path}: contains a run without a model; {finishing_remedy(path)}.")
     raise InputError(

@@ -15,6 +15,7 @@ from radreward.errors import InputError
 from radreward.io.numbers import shortest_float32
 from radreward.scorers import SCORERS, load, resolve
 from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer
+from radreward.scorers.loading import split_name
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.types import Scores
 
@@ -82,8 +83,11 @@ class ScorerGroup:
         """Return the fingerprints of the scorers by name."""
         return {name: scorer.fingerprint() for name, scorer in self.scorers.items()}
 
-    def rows(self, scores: Sequence[Scores]) -> Iterator[ScoredRow]:
-        """Yield the columns of each pair from the scores of each scorer; a total is negated if lower is better."""
+    def rows(self, scores: Sequence[Scores], nested_evidence: bool = False) -> Iterator[ScoredRow]:
+        """Yield the columns of each pair from the scores of each scorer; a total is negated if lower is better.
+
+        Evidence is JSON text, or its objects and lists if `nested_evidence` is True.
+        """
         parts = [_rows(part, scorer) for part, scorer in zip(scores, self.scorers.values(), strict=True)]
         for row in zip(*parts, strict=True):
             values: dict[str, Any] = {}
@@ -91,6 +95,8 @@ class ScorerGroup:
             for name, scored in zip(self.scorers, row, strict=True):
                 prefix = self._prefix(name)
                 values |= {prefix + column: value for column, value in scored.values.items()}
+                if nested_evidence and (text := scored.values.get("evidence")) is not None:
+                    values[f"{prefix}evidence"] = json.loads(text)
                 if scored.error:
                     reason = f"{name}: {scored.error.reason}" if prefix else scored.error.reason
                     errors.append(PairError(scored.error.field, reason))
@@ -106,25 +112,26 @@ class ScorerGroup:
 
 
 def load_scorers(models: Sequence[str | Path | Scorer], **settings: Any) -> ScorerGroup:
-    """Load scorers for the same pairs; each is named after its model, a folder by its last part.
+    """Load scorers for the same pairs; each is named after its model, a folder as by `folder_name`.
 
     Args:
-        models: Names or folders, see `load`, or loaded scorers, which are named by their titles.
+        models: Names or folders, see `load`, also as `NAME=FOLDER`, or loaded scorers, which are named by their titles.
         settings: See `load`.
 
     Raises:
         InputError: If there is no such scorer, or two have the same name.
     """
-    names = [_scorer_name(model) for model in models]
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"models: Expected models of different names but {repeated[0]!r} is listed twice.")
-    for model in (entry for entry in models if not isinstance(entry, Scorer)):
-        resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
+    named = [named_model(model) for model in models]
+    if repeated := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
+        raise InputError(
+            f"models: Expected models of different names but {repeated[0]!r} is listed twice. "
+            "Name one yourself, as in first=runs/mine."
+        )
+    for _, model in named:
+        if not isinstance(model, Scorer):
+            resolve(model, bool(settings.get("allow_download")))  # reports errors before heavy imports
     return ScorerGroup(
-        {
-            name: model if isinstance(model, Scorer) else load(model, **settings)
-            for name, model in zip(names, models, strict=True)
-        }
+        {name: model if isinstance(model, Scorer) else _load_named(name, model, settings) for name, model in named}
     )
 
 
@@ -133,14 +140,40 @@ def is_registered(model: str) -> bool:
     return model.partition(":")[0] in SCORERS
 
 
-def _scorer_name(model: str | Path | Scorer) -> str:
+def folder_name(folder: str | Path) -> str:
+    """Return the name of a folder with a model: that of its run, and of a trial with that of its study.
+
+    >>> folder_name("runs/first"), folder_name("runs/first/model"), folder_name("runs/study/trials/4/model")
+    ('first', 'first', 'study-4')
+    """
+    path = Path(folder).expanduser().resolve()
+    run = path.parent if path.name == "model" and path.parent.name else path
+    return f"{run.parent.parent.name}-{run.name}" if run.parent.name == "trials" else run.name
+
+
+def named_model(model: str | Path | Scorer) -> tuple[str, str | Scorer]:
+    """Return the name of a model, with which its columns start, and the model; see `load_scorers`."""
     if isinstance(model, Scorer):
-        return model.title or type(model).__name__
-    model = str(model)
-    if is_registered(model):
-        return model
+        title = model.title or type(model).__name__
+        return folder_name(title) if Path(title).is_dir() else title, model
+    name, model = split_name(model)
+    if name or is_registered(model):
+        return name or model, model
     path, _, metric = model.rpartition(":")
-    return metric if path.endswith(".py") else Path(model).expanduser().resolve().name
+    return metric if path.endswith(".py") else folder_name(model), model
+
+
+def _load_named(name: str, model: str, settings: Mapping[str, Any]) -> Scorer:
+    """Load a scorer; a title that is only the path of its folder becomes its name."""
+    scorer = load(model, **settings)
+    if scorer.title == model:
+        scorer.title = name
+    return scorer
+
+
+def _json_text(value: Any) -> str:
+    """Return a value as JSON that every file can store."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _number_columns(scorer: Scorer) -> list[str]:
@@ -179,5 +212,5 @@ def _rows(scores: Scores, scorer: Scorer) -> Iterator[ScoredRow]:
         columns: dict[str, Any] = dict(zip(names, numbers, strict=True))
         if scorer.returns_explanations:
             shown = scores.evidence[index] if scores.evidence else None
-            columns["evidence"] = None if shown is None else json.dumps(shown._asdict())
+            columns["evidence"] = None if shown is None else _json_text(shown._asdict())
         yield ScoredRow({**columns, STATUS_COLUMN: status}, error)

@@ -56,7 +56,7 @@ class ScoreTable:
 
     def write(self, chunk: FileChunk, scores: Sequence[Scores]) -> None:
         """Store a chunk with the scores of its pairs by each scorer."""
-        scored = self.scorers.rows(scores)
+        scored = self.scorers.rows(scores, nested_evidence=self.store.suffix == ".jsonl")
         rows, rejects = [], []
         for row in chunk.rows:
             error = row.error

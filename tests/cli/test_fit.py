@@ -26,6 +26,7 @@ from radreward.data.tokenizer import byte_tokenizer
 from radreward.errors import InputError
 from radreward.models import load_reward_model
 from radreward.modules import RewardModule
+from radreward.modules.checkpoints import load_checkpoint
 from radreward.modules.progress import ProgressBar
 from radreward.modules.run_resume import start_run
 from tests.tiny_run import TAGS
@@ -40,6 +41,11 @@ def test_run_folder_holds_settings_versions_checkpoints_and_model(trained: Path)
     assert metrics["steps"] == 6
     assert metrics["weights"] == "best"
     assert {path.name for path in (trained / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    best = load_checkpoint(trained / "checkpoints" / "best.ckpt")
+    assert (metrics["weights_step"], metrics["seed"]) == (best["global_step"], 0)
+    card = (trained / "model" / "README.md").read_text()
+    assert f"- weights\\_step: {best['global_step']}\n- seed: 0\n" in card
+    assert "- objective: radreward.objectives.MarginRewardEnforcement\n- objective lambda" in card
     assert list((trained / "logs").glob("events.out.tfevents.*"))
     assert {path.name for path in (trained / "model").iterdir()} == {
         "README.md",

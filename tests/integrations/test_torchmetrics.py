@@ -3,6 +3,7 @@
 import logging
 import pickle
 import socket
+from dataclasses import replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from torch.utils.data import DataLoader
 import radreward
 from radreward.errors import InputError
 from radreward.integrations.torchmetrics import ScorerMetric
+from radreward.models.reward_artifact import load_reward_model, save_reward_model
 from radreward.scorers import load
+from radreward.systems.er2score.scorer import EMBEDDED_DIR
 from tests.integrations.test_trl import Letters
 
 REFERENCES = ["small left effusion", "no pneumothorax", "normal heart size", "right rib fracture", "clear"]
@@ -66,6 +69,29 @@ def test_pairs_without_a_score_are_counted(caplog: pytest.LogCaptureFixture) -> 
     metric.reset()
     metric.update(["clear"], ["clear"])
     assert metric.compute() == 1
+
+
+def test_trained_model_is_named_as_loaded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "mine"
+    artifact = load_reward_model(EMBEDDED_DIR)
+    save_reward_model(replace(artifact, finding_weights_calibration=None), folder)
+    metric = ScorerMetric(folder)
+    metric.update(["Small effusion.", "Small effusion."], ["Small effusion.", ""])
+    metric.compute()
+    assert caplog.messages == [f"{folder}: 1 of 2 pairs have no score."]
+    assert repr(metric.scorer).startswith(f"<{folder} (RewardModelScorer):")
+    with pytest.raises(InputError, match=r"mine: Expected .* output quality .*with the objective FindingRegression"):
+        ScorerMetric(folder, output="quality")
+
+
+def test_pairs_without_a_score_count_as_missing(caplog: pytest.LogCaptureFixture) -> None:
+    metric = ScorerMetric("rouge-l", missing=-1.0)
+    metric.update(["clear", "clear"], ["clear", ""])
+    metric.update(["clear", "clear"], ["clear", " "])
+    assert metric.compute() == 0
+    assert caplog.messages == ["ROUGE-L: 2 of 4 pairs have no score."]
+    with pytest.raises(ValueError, match="Expected `missing` to be None or finite but got nan"):
+        ScorerMetric("rouge-l", missing=float("nan"))
 
 
 def test_references_come_first_and_are_read_by_position() -> None:

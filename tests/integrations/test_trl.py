@@ -77,7 +77,9 @@ def test_unscorable_completion_gets_missing_reward_and_warning(
     assert "1 of 2 completions have no score: empty candidate" in caplog.text
 
 
-def test_criterion_rewards_are_the_sub_scores_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_criterion_rewards_are_the_sub_scores_of_one_call(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     scorer = load("ratescore")
     calls: list[Sequence[str]] = []
     score = scorer.score
@@ -91,6 +93,7 @@ def test_criterion_rewards_are_the_sub_scores_of_one_call(monkeypatch: pytest.Mo
     rewards = trl_criterion_rewards(scorer, missing_reward=-1.0)
     values = [reward(prompts=[""] * 3, completions=completions, reference=references) for reward in rewards]
     assert len(calls) == 1
+    assert caplog.messages == ["1 of 3 completions have no score: empty candidate."]
     assert [reward.__name__ for reward in rewards] == list(scorer.sub_names)
     expected = score(references, completions).sub_scores
     assert expected is not None

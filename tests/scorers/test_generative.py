@@ -171,7 +171,8 @@ def test_file_scoring_writes_explanations(tmp_path: Path, name: str) -> None:
     evidence = [row.values["evidence"] for row in rows]
     assert [row.values["note"] for row in rows] == ["x"] * 4
     assert [row.values["status"] for row in rows] == ["ok"] * 3 + ["empty candidate"]
-    assert json.loads(evidence[1])["significant"]["incorrect_location"] == 1
+    explained = evidence[1] if name == "out.jsonl" else json.loads(evidence[1])
+    assert explained["significant"]["incorrect_location"] == 1
     assert evidence[3] in (None, "")
     assert float(rows[1].values["total"]) == -2.0
 
@@ -179,11 +180,11 @@ def test_file_scoring_writes_explanations(tmp_path: Path, name: str) -> None:
 def test_file_scoring_writes_unparsable_answers(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps({"id": 1, "reference": REFERENCE, "candidate": "a"}) + "\n")
-    scorer = GreenScorer(fact_evaluator(GreenTemplate(), RadCliQCriteria(), "I cannot."))
+    scorer = GreenScorer(fact_evaluator(GreenTemplate(), RadCliQCriteria(), "I cannot \ud800."))
     score_file(scorer, source, tmp_path / "out.jsonl", progress=False)
     row = json.loads((tmp_path / "out.jsonl").read_text())
     assert row["total"] is None
-    assert json.loads(row["evidence"])["raw_answer"] == "I cannot."
+    assert row["evidence"]["raw_answer"] == "I cannot ?."
 
 
 def test_score_keeps_order_and_reports_unusable_rows() -> None:

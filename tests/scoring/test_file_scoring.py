@@ -534,8 +534,30 @@ def test_several_scorers_have_the_columns_of_each(tmp_path: Path) -> None:
 
 
 def test_scorers_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="models: Expected models of different names but 'er2score' is listed twice"):
+    message = (
+        r"models: Expected models of different names but 'er2score' is listed twice\. Name one yourself, as in first="
+    )
+    with pytest.raises(InputError, match=message):
         load_scorers(["runs/er2score", "er2score"])
+
+
+def test_folders_of_models_are_named_after_their_runs(tmp_path: Path) -> None:
+    folders = [tmp_path / "mine" / "model", tmp_path / "study" / "trials" / "4" / "model", tmp_path / "x=1"]
+    for folder in folders:
+        load("er2score").save_pretrained(folder)
+    names = ["mine", "study-4", "x=1", "own"]
+    loaded = load_scorers([*folders, f"own={folders[0].parent}"])
+    assert list(loaded.scorers) == names
+    assert [scorer.title for scorer in loaded.scorers.values()] == names
+
+
+def test_study_folder_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "trials").mkdir()
+    (tmp_path / "best.yaml").write_text("# Best of 2 complete trials of the study s: trial 1, val_tau 0.5.\n")
+    with pytest.raises(
+        InputError, match=r"but it has a study\. Name the folder of a trial, such as .*best\.yaml states"
+    ):
+        load_scorers([tmp_path])
 
 
 def test_scorer_error_keeps_finished_chunks(tmp_path: Path) -> None:

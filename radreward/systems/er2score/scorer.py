@@ -22,6 +22,7 @@ from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import Precision, check_precision
 from radreward.models.report_findings import read_findings
 from radreward.models.rules_version import rules_version
+from radreward.score_outputs import ScoreOutput
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
@@ -119,6 +120,12 @@ class RewardModelScorer(Scorer):
         """True if the model has a calibration, which turns rewards into expected errors."""
         return super().has_errors and self.artifact.calibration is not None
 
+    def _output_remedy(self, output: ScoreOutput) -> str:
+        """See `Scorer._output_remedy`."""
+        if output != "quality":
+            return super()._output_remedy(output)
+        return "Use its total, or train a model with the objective FindingRegression, which a quality needs."
+
     @classmethod
     def from_pretrained(
         cls,
@@ -184,7 +191,9 @@ class RewardModelScorer(Scorer):
             evidence = self._locate_errors(pairs, counts, decisions)
         if quality is not None and counts is not None:
             quality = (quality / (1 + ERROR_COST * criteria.number_of_errors(counts.double()))).float()
-        return Scores(criteria.total(rewards), rewards, counts, tuple(status), evidence, quality)
+        # In float32, rounded rewards are not round, and neither is their sum.
+        total = criteria.total(rewards.double().round(decimals=REWARD_DECIMALS)).float()
+        return Scores(total, rewards, counts, tuple(status), evidence, quality)
 
     def _decide(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

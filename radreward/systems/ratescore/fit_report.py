@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import matplotlib.figure
+import numpy as np
 from torch import Tensor
 
 from radreward.io.artifacts import write_json
@@ -29,28 +31,33 @@ class FitReport:
     """(5, 5) number of matches of each pair of types in the training pairs."""
     intervals: ConfidenceIntervals | None
     """Bootstrap intervals; None if not requested."""
-    cross_validation: CrossValidation
+    cross_validation: CrossValidation | None
+    """None if W and p were given."""
     fit: FitResult
 
 
 def plot_affinity(affinity: AffinityMatrix, type_pair_counts: Tensor) -> matplotlib.figure.Figure:
-    """Plot W by type of the entity (rows) and of its match (columns), with the number of matches in parentheses."""
-    table = affinity.weight.detach()
+    """Plot W by type of the entity (rows) and of its match (columns), with the number of matches in parentheses.
+
+    Cells of types that never matched are grey; their values have no meaning and do not set the scale.
+    """
+    table, matched = affinity.weight.detach().numpy(), type_pair_counts.numpy() > 0
+    highest = table[matched].max() if matched.any() else 1.0
+    colors = matplotlib.colormaps["viridis"].with_extremes(bad="lightgrey")
     figure = matplotlib.figure.Figure(figsize=(7.5, 5.5), layout="constrained")
     axis = figure.subplots()
-    image = axis.imshow(table.numpy(), cmap="viridis", vmin=0.0)
+    image = axis.imshow(np.where(matched, table, np.nan), cmap=colors, vmin=0.0, vmax=highest)
     types = range(len(ENTITY_TYPES))
     axis.set_xticks(types, ENTITY_TYPES, rotation=20)
     axis.set_yticks(types, ENTITY_TYPES)
     axis.set_xlabel("type of its match")
     axis.set_ylabel("type of the entity")
     axis.set_title(f"W; p = {affinity.penalty.item():.2f}")
-    half = table.max().item() / 2
     for row in types:
         for column in types:
-            value = table[row, column].item()
-            text = f"{value:.2f}\n({int(type_pair_counts[row, column])})"
-            color = "black" if value > half else "white"
+            value = f"{table[row, column]:.2f}" if matched[row, column] else "–"
+            text = f"{value}\n({int(type_pair_counts[row, column])})"
+            color = "white" if matched[row, column] and table[row, column] <= highest / 2 else "black"
             axis.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
     figure.colorbar(image)
     return figure
@@ -74,7 +81,7 @@ def _fit_report_dict(report: FitReport) -> dict[str, Any]:
         "type_pair_counts": report.type_pair_counts.int().tolist(),
         "intervals": intervals
         and {"low": intervals.low.to_dict(), "high": intervals.high.to_dict(), "n_resamples": intervals.n_resamples},
-        "cross_validation": report.cross_validation._asdict(),
+        "cross_validation": report.cross_validation and report.cross_validation._asdict(),
         "fit": {
             "evaluations": fit.evaluations,
             "seconds": fit.seconds,
@@ -85,7 +92,7 @@ def _fit_report_dict(report: FitReport) -> dict[str, Any]:
 
 
 def fit_report_markdown(report: FitReport) -> str:
-    """Return W with intervals as a table, p, cross-validation and duration of the fit."""
+    """Return W with intervals as a table, p, and cross-validation and duration of the fit, if W and p were fitted."""
     rows = [
         [name, *(_format_cell(report, row, column) for column in range(len(ENTITY_TYPES)))]
         for row, name in enumerate(ENTITY_TYPES)
@@ -97,12 +104,14 @@ def fit_report_markdown(report: FitReport) -> str:
         penalty += f" [{low:.2f}, {high:.2f}]"
         paragraphs.append(f"In brackets: 95 % intervals of {report.intervals.n_resamples} bootstrap fits.")
     paragraphs.append(f"{penalty}. W is scaled to a maximum of 1; a dash marks types that never matched.")
-    initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
-    paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
-    fit = report.fit
-    paragraphs.append(
-        f"{fit.evaluations} evaluations in {fit.seconds:.2f} s; {fit.search_seconds:.2f} s of them in the optimizer."
-    )
+    if report.cross_validation is None:
+        paragraphs.append("W and p were given: no fold is held out.")
+    else:
+        initial, fitted = (", ".join(f"{tau:.3f}" for tau in taus) for taus in report.cross_validation)
+        paragraphs.append(f"Kendall's τ-b of held-out folds: {fitted}; with the initial weights: {initial}.")
+        fit = report.fit
+        seconds = f"{fit.seconds:.2f} s; {fit.search_seconds:.2f} s of them in the optimizer"
+        paragraphs.append(f"{fit.evaluations} evaluations in {seconds}.")
     return "\n\n".join(paragraphs) + "\n"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
+from statistics import fmean
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -18,7 +19,7 @@ from radreward.data.base_datamodule import BaseDataModule
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.modules.base import BaseModule, require_collator
-from radreward.modules.exporter import Exporter, MetricTable
+from radreward.modules.exporter import Exporter, MetricTable, training_record
 from radreward.modules.loggers import log_figure, log_scalars
 from radreward.modules.progress import track_progress
 from radreward.modules.run_folder import RunFolder
@@ -64,13 +65,14 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
         predictions: Any = trainer.predict(module, data.val_dataloader())
         validation, report = concat_rated(predictions), module.evaluate_fit(trainer)
         folds, initial = report.cross_validation, module.initial
-        metrics = {}
-        for name in PRESETS:
-            preset = AffinityMatrix.from_preset(name, initial.penalty_rule, initial.clamp_cosines)
-            is_initial = torch.equal(preset.weight, initial.weight)
-            cross_validated = sum(folds.initial) / module.n_folds if is_initial else None
-            metrics[name] = rank_agreement(preset, validation, cross_validated)
-        metrics["total"] = rank_agreement(module.affinity, validation, sum(folds.fitted) / module.n_folds)
+        rows = {name: AffinityMatrix.from_preset(name, initial.penalty_rule, initial.clamp_cosines) for name in PRESETS}
+        metrics = {name: rank_agreement(affinity, validation) for name, affinity in rows.items()}
+        metrics["total"] = rank_agreement(module.affinity, validation)
+        if folds is not None:
+            for name, preset in rows.items():
+                is_initial = torch.equal(preset.weight, initial.weight)
+                metrics[name]["cross_validated"] = round(fmean(folds.initial), 6) if is_initial else None
+            metrics["total"]["cross_validated"] = round(fmean(folds.fitted), 6)
         return AffinityResults(metrics, validation, report)
 
     def save(
@@ -84,7 +86,8 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
     ) -> None:
         """Save the scorer, the report of the fit with a plot of W, and the metrics."""
         collator = require_collator(data, EntityMatchCollator, "W and p")
-        RaTEScore(collator.tagger, collator.encoder, module.affinity).save_pretrained(run.model)
+        scorer = RaTEScore(collator.tagger, collator.encoder, module.affinity, training_info=training_info)
+        scorer.save_pretrained(run.model)
         write_fit_report(run.folder, results.report)
         pairs = {
             "pairs": len(results.validation.targets),
@@ -95,8 +98,8 @@ class AffinityExporter(Exporter["AffinityModule", AffinityResults]):
     def export(self, module: AffinityModule, trainer: Trainer, data: BaseDataModule, run: RunFolder) -> MetricTable:
         """Measure and save the last fit, which used all pairs. There is no backbone and no best checkpoint."""
         results = self.measure(module, trainer, data)
-        steps, files = trainer.global_step, data.file_fingerprints()
-        self.save(module, results, run, data, {"steps": steps, "data": files}, as_float16=False)
+        training_info = training_record(module, trainer, data, run, best_step=None)
+        self.save(module, results, run, data, training_info, as_float16=False)
         return results.metrics
 
 
@@ -105,7 +108,7 @@ class AffinityModule(BaseModule):
 
     One epoch matches every pair, since matches do not depend on W and p. Before each validation, the optimizer fits to
     the matches so far. Some references are held out for early stopping. After training, the fit is evaluated by
-    cross-validation and a bootstrap over references.
+    cross-validation and a bootstrap over references, unless the optimizer keeps the given W and p.
 
     Args:
         criteria: Criteria of the errors. The targets are the weighted totals. With `RatingCriteria`, the targets are
@@ -127,7 +130,7 @@ class AffinityModule(BaseModule):
 
     exporter = AffinityExporter()
     row_label: ClassVar[str] = "weights"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/tau_b", "final/tau_b", "final/cross_validated")
+    hparam_metrics: tuple[str, ...] = ("val/tau_b", "final/tau_b", "final/cross_validated")
 
     def __init__(
         self,
@@ -150,6 +153,8 @@ class AffinityModule(BaseModule):
         if bootstrap_samples < 0:
             raise ValueError(f"Expected `bootstrap_samples` to be >= 0 but got {bootstrap_samples}.")
         self.criteria, self.affinity_optimizer = criteria, optimizer or GradientOptimizer()
+        if not self.affinity_optimizer.fits:
+            self.hparam_metrics = ("val/tau_b", "final/tau_b")
         values = weights or AffinityValues()
         self.affinity = AffinityMatrix.from_preset(preset, penalty_rule, clamp_cosines).replace(values)
         self.initial = deepcopy(self.affinity).requires_grad_(False)
@@ -223,7 +228,7 @@ class AffinityModule(BaseModule):
         """Fit to the matches so far. `all_pairs` also checks that there are enough references for the folds."""
         rated = concat_rated(self.train_matches)
         with self._name_records(), torch.inference_mode(False), torch.enable_grad():
-            if all_pairs:
+            if all_pairs and self.affinity_optimizer.fits:
                 rated.drop_undefined(self.n_folds)  # raises
             split = rated.split(self.early_stopping_split, self.seed)
             self.fit_result = self.affinity_optimizer.fit(self.initial, *split)
@@ -231,19 +236,23 @@ class AffinityModule(BaseModule):
         return self.fit_result
 
     def evaluate_fit(self, trainer: Trainer) -> FitReport:
-        """Cross-validate and bootstrap the fit. A run that was resumed after the fit repeats the fit."""
-        train, intervals = concat_rated(self.train_matches), None
+        """Cross-validate and bootstrap the fit. A run that was resumed after the fit repeats the fit.
+
+        There is nothing to evaluate if W and p were given: no fold would be held out from the choice of their values.
+        """
+        train, folds, intervals = concat_rated(self.train_matches), None, None
         with self._name_records():
-            folds = cross_validate_affinity(
-                self.affinity_optimizer,
-                self.initial,
-                train,
-                self.n_folds,
-                self.seed,
-                self.early_stopping_split,
-                progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
-            )
-            if self.bootstrap_samples:
+            if self.affinity_optimizer.fits:
+                folds = cross_validate_affinity(
+                    self.affinity_optimizer,
+                    self.initial,
+                    train,
+                    self.n_folds,
+                    self.seed,
+                    self.early_stopping_split,
+                    progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
+                )
+            if self.affinity_optimizer.fits and self.bootstrap_samples:
                 intervals = bootstrap_affinity(
                     self.affinity_optimizer,
                     self.initial,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -26,7 +26,7 @@ from radreward.scorers.base import (
     Scorer,
     concatenate_scores,
 )
-from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
+from radreward.systems.ratescore.affinity_matrix import WEIGHTS_FILE, AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.functional import EntityContributions, score_loss_by_type
@@ -77,6 +77,7 @@ class RaTEScore(Scorer):
             implementation. The status names the reason in both cases.
         on_too_long: "reject" a pair with an entity over the encoder's token limit, or "truncate" to embed the beginning
             of the entity, with the status "truncated".
+        training_info: Metadata of the fit of W and p, stored for information only.
 
     Raises:
         ValueError: If `no_entity_score` is not in [0, 1], or `on_too_long` is unknown.
@@ -93,6 +94,7 @@ class RaTEScore(Scorer):
         affinity: AffinityMatrix,
         no_entity_score: float | None = None,
         on_too_long: Literal["reject", "truncate"] = "reject",
+        training_info: Mapping[str, Any] | None = None,
     ) -> None:
         if no_entity_score is not None and not 0 <= no_entity_score <= 1:
             raise ValueError(f"Expected `no_entity_score` to be null or in [0, 1] but got {no_entity_score}.")
@@ -100,6 +102,7 @@ class RaTEScore(Scorer):
             raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
         self.tagger, self.encoder, self.affinity = tagger, encoder, affinity
         self.device = encoder.device
+        self.training_info = dict(training_info or {})
         self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
         self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
         self.caching_tagger = CachingTagger(tagger)
@@ -179,8 +182,13 @@ class RaTEScore(Scorer):
         with atomic_folder(folder, {CONFIG_FILE}, "a RaTEScore") as scratch:
             self.affinity.save(scratch)
             self.tagger.save_pretrained(scratch / TAGGER_FOLDER)
-            config = {"encoder": self.encoder.settings(), "no_entity_score": self.no_entity_score}
-            write_model_settings(scratch / CONFIG_FILE, config)
+            config = {
+                "encoder": self.encoder.settings(),
+                "no_entity_score": self.no_entity_score,
+                "training_info": self.training_info,
+            }
+            affinity = {"p": self.affinity.penalty.item(), "W": f"in {WEIGHTS_FILE}"}
+            write_model_settings(scratch / CONFIG_FILE, config, other_settings=affinity)
 
     @classmethod
     def from_pretrained(
@@ -220,12 +228,13 @@ class RaTEScore(Scorer):
                 raise InputError(f"ratescore: Expected the models embedded or published but got {models!r}.")
             return cls(tagger, encoder, affinity, on_too_long=on_too_long)
         path = Path(folder, CONFIG_FILE)
-        config = read_config(path, {"encoder", "no_entity_score"})
+        config = read_config(path, {"encoder", "no_entity_score"}, optional={"training_info"})
         with config_errors(path):
             encoder = EntityEncoder(**config["encoder"], device=device, allow_download=allow_download)
             tagger = load_tagger(Path(folder, TAGGER_FOLDER), device, allow_download)
             affinity = AffinityMatrix.load(folder)
-            return cls(tagger, encoder, affinity, config["no_entity_score"], on_too_long)
+            training_info = config.get("training_info")
+            return cls(tagger, encoder, affinity, config["no_entity_score"], on_too_long, training_info)
 
 
 def _evidence(

@@ -81,7 +81,7 @@ class RelationModule(BaseModule):
     exporter = RelationExporter()
     monitor: ClassVar[str] = "val_kappa"
     row_label: ClassVar[str] = "relation"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/kappa", "final/kappa", "final/accuracy")
+    hparam_metrics: tuple[str, ...] = ("val/kappa", "final/kappa", "final/accuracy")
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import torch
 import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
+from radreward.io.numbers import shortest_float32
 from radreward.models import Backbone, PooledRewardModel, RewardModelArtifact
 from radreward.models.precision import has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
@@ -38,6 +39,14 @@ def test_scores_do_not_depend_on_batch_or_packing() -> None:
     assert batched.sub_scores is not None
     torch.testing.assert_close(batched.total, RadCliQCriteria().total(batched.sub_scores))
     assert batched.total.std() > 1e-3
+
+
+def test_totals_have_the_decimals_of_their_rewards() -> None:
+    references = ["Small effusion.", "Large right pneumothorax. Edema.", "Rib fracture."]
+    totals = radreward.load("er2score").score(references, ["No effusion.", "Edema.", "Mild edema."]).total
+    assert [shortest_float32(total) for total in totals.tolist()] == [
+        round(total, REWARD_DECIMALS) for total in totals.tolist()
+    ]
 
 
 def test_too_long_pairs_are_rejected_or_truncated() -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from matplotlib.colors import to_rgba
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import radreward.systems.ratescore.module
@@ -26,14 +27,16 @@ from radreward.cli.training import TrainingRun
 from radreward.criteria import Criteria, load_criteria
 from radreward.data.records import read_groups
 from radreward.errors import InputError
+from radreward.io.text_tables import escape_markdown
 from radreward.modules import MetricTable
 from radreward.synthesis import synthesize_files
 from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.affinity_matrix import CELL_NAMES
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
 from radreward.systems.ratescore.encoder import EntityEncoder
+from radreward.systems.ratescore.fit_report import plot_affinity
 from radreward.systems.ratescore.fitting.fit_evaluation import rank_agreement
-from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, TPEOptimizer
+from radreward.systems.ratescore.fitting.optimizers import GradientOptimizer, NoOptimizer, TPEOptimizer
 from radreward.systems.ratescore.fitting.rated_matches import concat_rated
 from radreward.systems.ratescore.module import AffinityModule
 from radreward.systems.ratescore.scorer import RaTEScore
@@ -105,7 +108,14 @@ def test_run_writes_fit_and_report(finished: tuple[Path, TrainingRun, MetricTabl
     assert sum(map(sum, numbers["type_pair_counts"])) == read.sums.counts.sum().item()
     assert (run / "affinity.png").read_bytes().startswith(b"\x89PNG")
     assert "| Anatomy |" in (run / "affinity.md").read_text()
-    assert (run / "model" / "ratescore.json").is_file()
+    card = (run / "model" / "README.md").read_text()
+    assert f"- p: {weights.penalty.item()}\n- W: in affinity.safetensors\n" in card
+    settings, record = card.split("## Data and training")
+    assert "training" not in settings.split("## Settings")[1]
+    assert "- weights: last\n" in record
+    assert "- seed: 0\n" in record
+    assert f"- data {escape_markdown(next(iter(results['data'])))}: " in record
+    assert RaTEScore.from_pretrained(run / "model").training_info["data"] == results["data"]
 
 
 def test_tpe_run_logs_plot_and_steps(records: Path, tmp_path: Path) -> None:
@@ -288,6 +298,25 @@ def test_invalid_setup_is_rejected(more: list[str], message: str, records: Path,
         build(CONFIG, *small(records, tmp_path / "run"), *more).fit()
 
 
+def test_given_w_and_p_have_no_cross_validated_metric() -> None:
+    assert "final/cross_validated" in AffinityModule(CRITERIA).hparam_metrics
+    assert "final/cross_validated" not in AffinityModule(CRITERIA, NoOptimizer()).hparam_metrics
+
+
+def test_plot_greys_types_without_a_match_and_scales_by_the_others() -> None:
+    weight = torch.full((5, 5), 0.5)
+    weight[0, 1] = 1.0
+    counts = torch.ones(5, 5)
+    counts[0, 1] = 0
+    axis = plot_affinity(AffinityMatrix(weight, 0.5), counts).axes[0]
+    image = axis.images[0]
+    assert image.get_clim() == (0.0, 0.5)
+    drawn = image.get_array()
+    assert drawn is not None
+    assert image.to_rgba(drawn)[0, 1].tolist() == pytest.approx(to_rgba("lightgrey"))
+    assert axis.texts[1].get_text() == "–\n(0)"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -381,6 +410,11 @@ def test_study_searches_w_and_p_and_is_compared_with_the_gradient_fit(
         sampled = torch.tensor([float(row[f"model.weights.W.{name}"]) for name in CELL_NAMES], dtype=torch.float64)
         assert torch.allclose(fitted.weight.flatten(), sampled / sampled.max())
         assert fitted.penalty.item() == pytest.approx(float(row["model.weights.penalty"]))
+    run = study / "trials" / rows[0]["trial"]
+    assert "W and p were given: no fold is held out." in (run / "affinity.md").read_text()
+    assert json.loads((run / "affinity.json").read_text())["cross_validation"] is None
+    agreement = json.loads((run / "metrics.json").read_text())["agreement"]
+    assert {"cross_validated" in values for values in agreement.values()} == {False}
     shares = json.loads((study / "importances.json").read_text())
     assert {"model.weights.penalty", "model.weights.W.disease_to_anatomy"} < set(shares)
     capsys.readouterr()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.errors import InputError
-from radreward.io.tables import is_valid_utf8
+from radreward.io.tables import is_valid_utf8, read_rows
 from radreward.io.validated_rows import (
     RowError,
     number_field,
@@ -22,7 +22,8 @@ from radreward.scorers.base import SCORED_STATUSES
 from radreward.scorers.explanation import Explanation
 from radreward.types import Scores
 
-_REQUIRED_COLUMNS = ("id", "total", "evidence", "status")
+_SCORE_COLUMNS = ("total", "evidence", "status")
+"""Columns of a scorer; in a file with several scorers they start with its name, as in `green_total`."""
 INSIGNIFICANT_PREFIX = "insignificant_"
 """Prefix of insignificant categories in `Explanation.errors`."""
 _MAX_SCORE = 1e9
@@ -68,18 +69,22 @@ def explanations_from_scores(
     return reports
 
 
-def read_explanations(path: str | Path, system: str | None = None) -> list[ReportExplanation]:
+def read_explanations(
+    path: str | Path, system: str | None = None, scorer: str | None = None
+) -> list[ReportExplanation]:
     """Return the explained scores in a file of `radreward score`.
 
     Args:
         path: File with the columns `id`, `total`, `evidence`, `status` and, for several systems, `system`.
         system: System of rows without one.
+        scorer: Scorer in a file with explanations of several, whose columns start with its name.
 
     Raises:
-        InputError: If the file cannot be read, has no row, or has invalid rows. The message names the row and the
-            field.
+        InputError: If the file cannot be read, has no row, lacks columns or has invalid rows, or `scorer` is missing
+            or unknown. The message names the row and the field.
     """
-    rows = list(read_validated_rows(path, lambda values: _parse_row(values, system)))
+    prefix = _column_prefix(path, scorer)
+    rows = list(read_validated_rows(path, lambda values: _parse_row(values, prefix, system)))
     reports = [report for _, report in rows]
     check_categories(reports, lambda index: f"{path}: row {rows[index][0]}: field 'evidence'")
     return reports
@@ -106,10 +111,32 @@ def check_categories(explanations: Sequence[ReportExplanation], locate: Callable
             )
 
 
-def _parse_row(values: Mapping[str, Any], system: str | None) -> ReportExplanation:
-    if missing := [name for name in _REQUIRED_COLUMNS if name not in values]:
-        expected = "Expected a column of this name, as `radreward score` writes for a model with explanations"
-        raise RowError(f"field {missing[0]!r}: {expected}")
+def _column_prefix(path: str | Path, scorer: str | None) -> str:
+    """Return the start of the column names of a scorer: empty in a file with one scorer."""
+    columns = next((row.values for batch in read_rows(path) for row in batch if not row.error), None)
+    if columns is None:  # no row, or invalid rows only, which the reader of rows reports
+        return ""
+    prefixes = [name.removesuffix("evidence") for name in columns if name == "evidence" or name.endswith("_evidence")]
+    names = [prefix.removesuffix("_") for prefix in prefixes]
+    if scorer is not None and scorer in names:
+        prefixes = [f"{scorer}_"]
+    elif scorer is not None or len(prefixes) > 1:
+        got = " and ".join(filter(None, names)) or "one scorer, without its name in the columns: leave out --scorer"
+        raise InputError(
+            f"{path}: Expected the explanations of {scorer or 'one scorer'} but the file has those of {got}."
+            + (f" Choose one, as in --scorer {names[0]}." if names and names[0] else "")
+        )
+    prefix = prefixes[0] if prefixes else ""
+    if missing := [name for name in ("id", *(prefix + name for name in _SCORE_COLUMNS)) if name not in columns]:
+        raise InputError(
+            f"{path}: Expected a column {missing[0]!r} but there is none. Score pairs that have ids with a scorer that "
+            "explains its scores, as in `radreward score --scorers radreason`."
+        )
+    return prefix
+
+
+def _parse_row(values: Mapping[str, Any], prefix: str, system: str | None) -> ReportExplanation:
+    values = {**values, **{name: values.get(prefix + name) for name in _SCORE_COLUMNS}}
     status = text_field(values, "status")
     total = number_field(values, "total", -_MAX_SCORE, _MAX_SCORE)
     explanation = _parse_explanation(values["evidence"])

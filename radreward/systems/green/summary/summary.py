@@ -107,10 +107,12 @@ def summarize_files(
     encoder: str = "embedded",
     seed: int = 0,
     on_progress: _ProgressCallback = lambda step: None,
+    scorer: str | None = None,
 ) -> ErrorSummary:
     """Summarize files written by `radreward score`; see `summarize_explanations` for the other arguments.
 
-    Of several `paths`, a row without a system belongs to a system with the name of its file.
+    Of several `paths`, a row without a system belongs to a system with the name of its file. `scorer` is the name of
+    the scorer in files with explanations of several.
 
     Raises:
         InputError: If a row is invalid, two files have the same name, or as in `summarize_explanations`.
@@ -122,7 +124,7 @@ def summarize_files(
     explanations: list[ReportExplanation] = []
     sources: list[Path] = []
     for file in files:
-        explanations += read_explanations(file, file.stem if len(files) > 1 else None)
+        explanations += read_explanations(file, file.stem if len(files) > 1 else None, scorer)
         sources += [file] * (len(explanations) - len(sources))
     check_categories(explanations, lambda index: str(sources[index]))
     summary = summarize_explanations(explanations, encoder, seed, on_progress)

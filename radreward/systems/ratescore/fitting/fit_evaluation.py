@@ -100,13 +100,10 @@ def bootstrap_affinity(
     return ConfidenceIntervals(low, high, n_resamples)
 
 
-def rank_agreement(
-    affinity: AffinityMatrix, rated: RatedMatches, cross_validated_tau: float | None = None
-) -> dict[str, float | None]:
+def rank_agreement(affinity: AffinityMatrix, rated: RatedMatches) -> dict[str, float | None]:
     """Return rank correlations of scores and targets, and the fraction of candidate pairs in the right order.
 
-    Pairs in which a report has no entity are left out. Undefined values are None. `cross_validated_tau`, the τ-b of a
-    cross-validation, is added as `cross_validated`.
+    Pairs in which a report has no entity are left out. Undefined values are None.
     """
     defined = rated.select(rated.sums.defined)
     with torch.no_grad():
@@ -117,6 +114,5 @@ def rank_agreement(
         "tau_b": kendall_tau_b(scores, defined.targets).item(),
         "spearman": spearman(scores, defined.targets).item(),
         "pair_accuracy": concordant / comparable if comparable else None,
-        "cross_validated": cross_validated_tau,
     }
     return {name: None if value is None or math.isnan(value) else round(value, 6) for name, value in values.items()}

@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import optuna
@@ -52,7 +52,13 @@ class FitResult:
 
 
 class AffinityOptimizer(ABC):
-    """A method to fit W and p. Subclasses define `fit`."""
+    """A method to fit W and p. Subclasses define `fit`.
+
+    Attributes:
+        fits: False if W and p are given, so that no pair is held out from them.
+    """
+
+    fits: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
@@ -70,6 +76,8 @@ class AffinityOptimizer(ABC):
 
 class NoOptimizer(AffinityOptimizer):
     """Keeps the initial W and p, for a study that searches them with `radreward tune`."""
+
+    fits = False
 
     def fit(self, initial: AffinityMatrix, train: RatedMatches, validation: RatedMatches | None = None) -> FitResult:
         """Return the initial W and p, see `AffinityOptimizer.fit`."""

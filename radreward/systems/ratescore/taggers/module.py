@@ -82,7 +82,7 @@ class TaggerModule(BaseModule):
     exporter = TaggerExporter()
     monitor: ClassVar[str] = "val_f1"
     row_label: ClassVar[str] = "type"
-    hparam_metrics: ClassVar[tuple[str, ...]] = ("val/f1", "final/f1", "final/accuracy")
+    hparam_metrics: tuple[str, ...] = ("val/f1", "final/f1", "final/accuracy")
 
     def __init__(
         self,

@@ -213,8 +213,9 @@ def row(**changes: Any) -> dict[str, Any]:
         ([], "Expected at least one row"),
         (
             [{"id": "r", "total": 1.0, "status": "ok"}],
-            "row 1: field 'evidence': Expected a column of this name, as `radreward score`",
+            "scores.jsonl: Expected a column 'evidence' but there is none. Score pairs that have ids with a scorer",
         ),
+        ([{"id": "r"}] * 3, "scores.jsonl: Expected a column 'total' but there is none."),
         ([row(), row(total="many")], "row 2: field 'total': Expected a number from -1e+09 to 1e+09 but got 'many'"),
         ([row(total=None)], "row 1: field 'total': Expected a finite number, since the status is 'ok'"),
         ([row(total=1e999)], "row 1: field 'total': Expected a number from -1e+09 to 1e+09 but got inf"),
@@ -254,6 +255,37 @@ def test_summarize_files_invalid_row_is_named_in_one_line(
         summarize_files([path])
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_summarize_command_finds_the_columns_of_a_folder(tmp_path: Path) -> None:
+    names = ("total", "evidence", "status")
+    rows = {f"{scorer}_{name}": row()[name] for scorer in ("first", "second") for name in names}
+    file = _write_rows(tmp_path / "scores.jsonl", {"id": "r", **rows})
+    options = ["summarize", f"--input={file}", f"--output={tmp_path / 'out'}"]
+    assert main([*options, "--scorer=runs/second/model"]) == 0
+    assert main([*options, "--scorer=runs/third"]) == 2
+
+
+def test_read_explanations_of_a_scorer_among_several(tmp_path: Path) -> None:
+    path, plain = tmp_path / "scores.jsonl", row()
+    scores = {name: plain[name] for name in ("total", "evidence", "status")}
+    green, radreason = ({f"{name}_{key}": scores[key] for key in scores} for name in ("green", "radreason"))
+    lexical = {"bleu_total": 0.1, "bleu_status": "ok"}
+    (expected,) = read_explanations(_write_rows(path, plain))
+    assert read_explanations(_write_rows(path, {"id": "r", **lexical, **green})) == [expected]
+    with pytest.raises(InputError, match=r"explanations of er2score but the file has those of green\. Choose one, as"):
+        read_explanations(path, scorer="er2score")
+    both = _write_rows(path, {"id": "r", **green, **radreason, "radreason_total": 0.5})
+    assert read_explanations(both, scorer="radreason") == [expected._replace(total=0.5)]
+    with pytest.raises(InputError, match=r"those of green and radreason\. Choose one, as in --scorer green\.$"):
+        read_explanations(both)
+    with pytest.raises(InputError, match=r"those of one scorer, without its name in the columns: leave out --scorer"):
+        read_explanations(_write_rows(path, plain), scorer="green")
+
+
+def _write_rows(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in rows), encoding="utf-8")
+    return path
 
 
 def test_read_explanations_rejected_row_needs_no_id(tmp_path: Path) -> None:
