@@ -381,9 +381,7 @@ def test_study_searches_w_and_p_and_is_compared_with_the_gradient_fit(
         sampled = torch.tensor([float(row[f"model.weights.W.{name}"]) for name in CELL_NAMES], dtype=torch.float64)
         assert torch.allclose(fitted.weight.flatten(), sampled / sampled.max())
         assert fitted.penalty.item() == pytest.approx(float(row["model.weights.penalty"]))
-    shares = json.loads((study / "importances.json").read_text())
-    assert {"model.weights.penalty", "model.weights.W.disease_to_anatomy"} < set(shares)
-    capsys.readouterr()
+    assert "importances    none from 2 complete trials" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["compare_fits", str(finished[0]), str(study)])
     runpy.run_path(str(CONFIG.with_name("compare_fits.py")), run_name="__main__")
     table = capsys.readouterr().out
