@@ -48,22 +48,16 @@ def rank_settings(study: Study) -> list[SettingsResult]:
     If no trial has a searched seed, every complete trial is a setting of its own.
     """
     sign = -1 if study.direction == StudyDirection.MAXIMIZE else 1
-    groups: dict[object, dict[object, FrozenTrial]] = {}  # settings → seed → trial
+    groups: dict[object, dict[object, tuple[float, FrozenTrial]]] = {}  # settings → seed → value and trial
     for number, trial in last_attempts(study).items():
         finished = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
         if finished and trial.value is not None and math.isfinite(trial.value):
-            is_seeded = SEED_KEY in trial.params
             settings = tuple(sorted((name, repr(value)) for name, value in trial.params.items() if name != SEED_KEY))
-            groups.setdefault(settings if is_seeded else number, {}).setdefault(trial.params.get(SEED_KEY), trial)
+            by_seed = groups.setdefault(settings if SEED_KEY in trial.params else number, {})
+            by_seed.setdefault(trial.params.get(SEED_KEY), (trial.value, trial))
     results = []
-    for by_seed in groups.values():
-        if complete := [trial for trial in by_seed.values() if trial.state == TrialState.COMPLETE]:
-            values = tuple(_value(trial) for trial in by_seed.values())
-            best = min(complete, key=lambda trial: sign * _value(trial))
-            results.append(SettingsResult(values, best, SEED_KEY in best.params))
+    for group in groups.values():
+        if complete := [entry for entry in group.values() if entry[1].state == TrialState.COMPLETE]:
+            _, best = min(complete, key=lambda entry: sign * entry[0])
+            results.append(SettingsResult(tuple(value for value, _ in group.values()), best, SEED_KEY in best.params))
     return sorted(results, key=lambda result: sign * result.value)
-
-
-def _value(trial: FrozenTrial) -> float:
-    assert trial.value is not None, "only trials with a value are ranked"
-    return trial.value
