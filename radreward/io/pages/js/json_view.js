@@ -1,5 +1,7 @@
 // JSON as elements.
 
+const OFFSETS = ["start", "end"]; // of characters, which help no reader
+
 // Any JSON: a list of objects as a table, an object as terms, everything else as text.
 function renderJSON(value) {
   if (!isDefined(value)) return NONE;
@@ -26,7 +28,7 @@ function renderJSON(value) {
 }
 
 function objectTable(rows) {
-  const keys = [...new Set(rows.flatMap(Object.keys))];
+  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => !OFFSETS.includes(key));
   const isNumber = (row, key) => typeof row[key] === "number";
   const head = (key) =>
     el("th", { scope: "col", class: rows.every((row) => isNumber(row, key)) ? "n" : null }, key.replaceAll("_", " "));
@@ -43,7 +45,7 @@ function objectTable(rows) {
           el(
             "tr",
             {},
-            keys.map((key) => el("td", { class: isNumber(row, key) ? "n" : null }, renderJSON(row[key]))),
+            keys.map((key) => el("td", { class: isNumber(row, key) ? "n" : key === "side" ? "side" : null }, renderJSON(row[key]))),
           ),
         ),
       ),
