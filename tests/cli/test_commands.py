@@ -148,6 +148,22 @@ def test_evaluate_checks_its_output_before_scoring(
         assert message in error
 
 
+@pytest.mark.parametrize(("granularity", "is_noted"), [("report", True), ("statement", False)])
+def test_synthesize_notes_missing_tiers_of_reports_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], granularity: str, is_noted: bool
+) -> None:
+    command = ["synthesize", "--groups=6", f"--granularity={granularity}", f"--output={tmp_path / 'd'}"]
+    assert main(command) == 0
+    assert ("too short for every tier" in capsys.readouterr().out) is is_noted
+
+
+def test_experiments_prints_where_the_files_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "copy"
+    assert main(["experiments", f"--output={output}"]) == 0
+    number = sum(path.is_file() for path in output.rglob("*"))
+    assert capsys.readouterr().out.splitlines()[-1] == f"Copied {number} files to {output}"
+
+
 def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:
     command = ["synthesize", "--criteria", "radcliq", "--groups", "3", "--seed", "1", "--output", str(tmp_path / "d")]
     assert main(command) == 0

@@ -159,7 +159,14 @@ def test_sampled_points_are_stated(opened: Open, benchmark: Benchmark, tmp_path:
 
 def test_evidence_table_breaks_no_word_and_has_no_offsets(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
     results, rows = benchmark
-    entry = {"side": "candidate", "statement": "There is a large left pleural effusion.", "start": 0, "end": 39}
+    entity = {"name": "effusion", "start": 4, "end": 12}
+    entry = {
+        "side": "candidate",
+        "entity": entity,
+        "statement": "There is a large left pleural effusion.",
+        "start": 0,
+        "end": 39,
+    }
     evidence = {name: [entry | {f"criterion {letter}": 0.25 for letter in "abcdef"}] for name in rows[0]["scores"]}
     write_page(results, [{**row, "evidence": evidence} for row in rows], tmp_path / "evidence.html")
     for width in (1200, 400):
@@ -168,7 +175,9 @@ def test_evidence_table_breaks_no_word_and_has_no_offsets(opened: Open, benchmar
         assert "start" not in table.text
         cell = table.find_element(By.CSS_SELECTOR, "td.side")
         text = cell.find_element(By.TAG_NAME, "span")
-        assert len(browser.execute_script("return [...arguments[0].getClientRects()]", text)) == 1
+        nested = table.find_element(By.CSS_SELECTOR, "dd span")
+        for word in (text, nested):
+            assert len(browser.execute_script("return [...arguments[0].getClientRects()]", word)) == 1
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 

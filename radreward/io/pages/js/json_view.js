@@ -1,6 +1,7 @@
 // JSON as elements.
 
-const OFFSETS = ["start", "end"]; // of characters, which help no reader
+// False for the offsets of characters, which help no reader.
+const isShown = (key) => key !== "start" && key !== "end";
 
 // Any JSON: a list of objects as a table, an object as terms, everything else as text.
 function renderJSON(value) {
@@ -11,10 +12,9 @@ function renderJSON(value) {
     return el(
       "dl",
       {},
-      Object.entries(value).map(([key, entry]) => [
-        el("dt", {}, key.replaceAll("_", " ")),
-        el("dd", {}, renderJSON(entry)),
-      ]),
+      Object.keys(value)
+        .filter(isShown)
+        .map((key) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, renderJSON(value[key]))]),
     );
   }
   const isObjectList =
@@ -28,7 +28,7 @@ function renderJSON(value) {
 }
 
 function objectTable(rows) {
-  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => !OFFSETS.includes(key));
+  const keys = [...new Set(rows.flatMap(Object.keys))].filter(isShown);
   const isNumber = (row, key) => typeof row[key] === "number";
   const head = (key) =>
     el("th", { scope: "col", class: rows.every((row) => isNumber(row, key)) ? "n" : null }, key.replaceAll("_", " "));
