@@ -76,7 +76,7 @@ class BenchmarkResult:
         self.settings, self.files = settings or BenchmarkSettings(), dict(files or {})
         succeeded = [run for run in scorer_runs if run.failure is None]
         arrays = BenchmarkArrays(pairs, succeeded, *self.settings)
-        self.sections: dict[str, list[dict[str, Any]] | dict[str, Any]] = {}
+        self.sections: dict[str, Any] = {}
         for name, compute in SECTIONS.items():
             on_progress(name.replace("_", " "))
             self.sections[name] = compute(arrays)

@@ -10,7 +10,7 @@ from typing import Any
 import optuna
 import pytest
 import yaml
-from optuna.distributions import CategoricalDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState, create_trial
 from rich.console import Console
 
@@ -121,7 +121,10 @@ def test_searched_seed_ranks_settings_by_their_mean(
 
 def test_pruned_seed_counts_with_its_last_value() -> None:
     study = optuna.create_study(direction="maximize")
-    choices = {"seed_everything": CategoricalDistribution([0, 1]), "x": CategoricalDistribution([1, 2])}
+    choices: dict[str, BaseDistribution] = {
+        "seed_everything": CategoricalDistribution([0, 1]),
+        "x": CategoricalDistribution([1, 2]),
+    }
     for x, seed, value, state in [
         (1, 0, 0.9, TrialState.COMPLETE),
         (1, 1, 0.1, TrialState.PRUNED),
