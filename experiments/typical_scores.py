@@ -48,7 +48,7 @@ def typical_scores(data: Path, scorers: Sequence[str]) -> pd.DataFrame:
         scores = load(name).score(references, candidates)
         for output, values in (("total", scores.total), ("quality", scores.quality)):
             if values is not None:
-                columns[f"{name}, {output}"] = pd.Series(values.tolist()).groupby(kinds).apply(_summary)
+                columns[f"{name} ({output})"] = pd.Series(values.tolist()).groupby(kinds).apply(_summary)
     rows = [[kind, kinds.count(kind), *(columns[name][kind] for name in columns)] for kind in KINDS if kind in kinds]
     return text_frame(["", "pairs", *columns], rows)
 

@@ -31,6 +31,6 @@ def test_typical_scores_are_listed_by_the_number_of_errors(
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.out.splitlines()]
-    assert rows[0] == ["", "pairs", "chexpert-f1, total", "chexpert-f1, quality", "rouge-l, total"]
+    assert rows[0] == ["", "pairs", "chexpert-f1 (total)", "chexpert-f1 (quality)", "rouge-l (total)"]
     assert [row[0] for row in rows[2:]] == ["the reference itself", "no error", "1 error", "2 errors"]
     assert [row[3].split()[0] for row in rows[2:]] == ["1.00", "1.00", "0.75", "0.25"]

@@ -84,7 +84,7 @@ def probe_table(names: Sequence[str]) -> pd.DataFrame:
                 high = int((torch.nan_to_num(qualities) >= NORMAL_QUALITY).sum())
                 row[scorer_name] = f"{high} of {len(qualities)}"
     rows = [
-        [f"{name}, {output}", *(row.get(key, "–") for key in names)] for (name, output), row in cells.items() if row
+        [f"{name} ({output})", *(row.get(key, "–") for key in names)] for (name, output), row in cells.items() if row
     ]
     for part, row in normal.items():
         title = f"{part}normal, quality of at least {NORMAL_QUALITY}"

@@ -117,16 +117,17 @@ def _load_judge(name: str, device: str) -> ChatModel:
 def _print_results(result: BenchmarkResult, probed: list[ProbeResult], written: Sequence[Path]) -> None:
     """Print tables, notes and the paths of the files."""
     from radreward.io.terminal_tables import TerminalTable
-    from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, result_notes, terminal_tables
+    from radreward.meta_evaluation.benchmark_tables import footnote, result_notes, terminal_tables
     from radreward.sensitivity.run import sensitivity_tables
 
     console = make_console()
     values = result.to_dict()
-    for title, frame in terminal_tables(values):
+    tables = list(terminal_tables(values))
+    for title, frame in tables:
         console.print(TerminalTable(title, frame), "")
     for table in sensitivity_tables(probed) if probed else ():
         console.print(table, "")
-    for note in (FOOTNOTE, *result_notes(values)):
+    for note in filter(None, (footnote(tables), *result_notes(values))):
         console.print(note)
     print_paths((path.name, path) for path in written)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from radreward.cli.inputs import check_input
+from radreward.cli.metric_rows import metric_legend, ordered_rows
 from radreward.cli.scorer_options import ScorerOptions
 from radreward.errors import InputError
 from radreward.io.console import make_console
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from radreward.modules import MetricTable
     from radreward.scorers import Scorer
     from radreward.types import Candidate
-
-_LEGEND = (
-    "max: the highest τ-b of a score without ties. counts: τ-b of rounded counts, which tie where known counts tie; "
-    "compare it with 1, not with max."
-)
 
 
 def run(
@@ -71,11 +67,12 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
     agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
     fingerprint = data_fingerprint(data)
     notes += _training_notes(resolve(name, options.allow_download)[1], data, fingerprint)
+    agreement = ordered_rows(agreement)
     from radreward.modules.agreement_metrics import render_metric_table
 
     num_scored = len(candidates) - len(failed)
     make_console().print(render_metric_table(agreement, f"{data}: {num_scored} candidates of {len(groups)} references"))
-    print_line(_LEGEND)
+    print_line(metric_legend(agreement))
     for note in notes:
         print_line(note)
     if output:

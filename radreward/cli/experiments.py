@@ -26,7 +26,7 @@ def run(*, output: Path = Path("experiments")) -> int:
             copy = new / path.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-    print_line(f"{len(files)} files: {output}")
+    print_line(f"Copied {len(files)} files to {output}")
     return 0
 
 

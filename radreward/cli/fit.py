@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Sequence
 
 from radreward.cli.errors import user_errors
+from radreward.cli.metric_rows import metric_legend, ordered_rows
 from radreward.io.console import make_console, print_paths
 from radreward.io.outputs import claimed_folder
+from radreward.io.terminal import print_line
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,7 +37,10 @@ def run(arguments: Sequence[str]) -> int:
         again = shlex.join(entry for entry in arguments if not entry.startswith(("--ckpt", "--overwrite")))
         raise KeyboardInterrupt(f"Continue with: radreward fit {again} --ckpt-path=last") from error
     if training.trainer.is_global_zero:
+        result = ordered_rows(result)
         make_console().print(render_metric_table(result, "Validation part", training.module.row_label))
+        if legend := metric_legend(result):
+            print_line(legend)
         print_paths(
             (
                 ("model", folder.model),

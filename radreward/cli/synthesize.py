@@ -77,15 +77,16 @@ def run(
             max_findings,
             writer,
         )
-    _print_written(path)
+    _print_written(path, granularity)
     return 0
 
 
-def _print_written(path: Path) -> None:
+def _print_written(path: Path, granularity: str) -> None:
     from radreward.io.artifacts import read_json_object
     from radreward.synthesis.data_card import tier_notes
 
-    for note in tier_notes(read_json_object(path.with_name("card.json"))):
+    notes = tier_notes(read_json_object(path.with_name("card.json")))
+    for note in notes if granularity == "report" else ():  # shorter texts have too few findings for all tiers
         print_line(note)
     print_line(f"Groups: {path}, with a data card beside them.")
 

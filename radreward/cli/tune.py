@@ -47,6 +47,7 @@ def run(
         raise InputError(f"{config}: Expected a study but there is no such file.")
     from radreward.tuning import best_model_location, load_study_config, run_study, trial_tables, write_study_results
     from radreward.tuning.results import failure_summary
+    from radreward.tuning.seed_means import rank_settings
     from radreward.tuning.storage import storage_location
 
     settings = load_study_config(config, base, trials, list(overrides))
@@ -57,10 +58,11 @@ def run(
     for table in trial_tables(study, settings):
         console.print(table, "")
     results = write_study_results(study, settings, runner, folder)
+    best = rank_settings(study)[0]
     print_paths(
         (
-            ("best settings", results.best),
-            ("best model", best_model_location(study)),
+            (f"best settings ({best.description})" if best.is_mean else "best settings", results.best),
+            ("their best model" if best.is_mean else "best model", best_model_location(study)),
             ("all trials", results.trials),
             ("importances", results.importances),
             ("logs", f"tensorboard --logdir {folder}"),

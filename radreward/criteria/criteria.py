@@ -57,7 +57,7 @@ class Criteria:
 
     Raises:
         CriteriaError: If there is no criterion, or one has an empty name, an unknown kind, a weight that is not a
-            finite number >= 0, or the same tag as another criterion.
+            finite number >= 0, the same tag as another criterion, or the tag "total".
 
     >>> import torch
     >>> criteria = Criteria("two", [Criterion("omission", "Missing."), Criterion("grammar", "Bad.", "binary", 5)])
@@ -72,6 +72,8 @@ class Criteria:
         if not self.criteria:
             raise CriteriaError(f"Expected criteria {name!r} to have at least one criterion but got none.")
         self.tags = tuple(criterion.tag for criterion in self.criteria)
+        if "total" in self.tags:
+            raise CriteriaError(f"Expected no criterion of {name!r} to be named 'total', the name of their sum.")
         for index, tag in enumerate(self.tags):
             if tag in self.tags[:index]:
                 raise CriteriaError(f"Expected the criteria of {name!r} to have different names but got {tag!r} twice.")

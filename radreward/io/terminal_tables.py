@@ -70,7 +70,9 @@ class TerminalTable:
         first, others = self._widths[0], range(1, len(self._widths))
         if first + sum(self._widths[index] + _GAP for index in others) > max_width:
             widest = max((self._widths[index] for index in others if not self._is_text(index)), default=0)
-            first = min(first, max(_MIN_FIRST_WIDTH, max_width // 3), max(1, max_width - widest - _GAP))
+            room = max_width - sum(self._widths[index] + _GAP for index in others)
+            narrow = room if room >= _MIN_FIRST_WIDTH else max(_MIN_FIRST_WIDTH, max_width // 3)  # one part if possible
+            first = min(first, narrow, max(1, max_width - widest - _GAP))
         space = max_width - first
         parts: list[list[int]] = [[]]
         used = 0

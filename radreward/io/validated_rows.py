@@ -126,6 +126,8 @@ def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: 
     7.0
     """
     value = values.get(name)
+    if isinstance(value, str):
+        value = value.strip()
     if value is None or value == "" or value != value:
         return None
     try:
@@ -133,5 +135,6 @@ def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: 
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number) or not minimum <= number <= maximum:
-        raise RowError(f"field {name!r}: Expected a number from {minimum:g} to {maximum:g} but got {value!r}")
+        expected = "a finite number" if math.isinf(minimum) else f"a number from {minimum:g} to {maximum:g}"
+        raise RowError(f"field {name!r}: Expected {expected} but got {value!r}")
     return number

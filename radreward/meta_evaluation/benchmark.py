@@ -76,7 +76,7 @@ class BenchmarkResult:
         self.settings, self.files = settings or BenchmarkSettings(), dict(files or {})
         succeeded = [run for run in scorer_runs if run.failure is None]
         arrays = BenchmarkArrays(pairs, succeeded, *self.settings)
-        self.sections: dict[str, list[dict[str, Any]] | dict[str, Any]] = {}
+        self.sections: dict[str, Any] = {}
         for name, compute in SECTIONS.items():
             on_progress(name.replace("_", " "))
             self.sections[name] = compute(arrays)
@@ -97,9 +97,10 @@ class BenchmarkResult:
     def to_dict(self) -> dict[str, Any]:
         """Return all results in the format of `results.json`."""
         pairs = self.pairs
+        num_scorers = len({run.scorer for run in self.scorer_runs})
         return {
             "format": RESULTS_FORMAT,
-            "title": f"Agreement of {len(self.scorer_runs)} metrics with raters on {len(pairs)} pairs",
+            "title": f"Agreement of {_plural(num_scorers, 'metric')} with raters on {_plural(len(pairs), 'pair')}",
             "synthetic": pairs.num_synthetic > 0,
             "data": {
                 "files": self.files,
@@ -109,7 +110,7 @@ class BenchmarkResult:
                 "raters": list(pairs.raters),
                 "notes": list(pairs.notes),
             },
-            "targets": [target_row(target) for target in pairs.targets],
+            "targets": [target_row(target, self.sections["scorer_comparisons"]) for target in pairs.targets],
             "scorers": [scorer_row(run) for run in self.scorer_runs],
             **self.sections,
             "settings": {
@@ -148,6 +149,10 @@ class BenchmarkResult:
             if score and score.evidence is not None:
                 row["evidence"][run.name] = score.evidence
         return row
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def run_benchmark(

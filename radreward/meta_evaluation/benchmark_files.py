@@ -13,7 +13,7 @@ from radreward.io.atomic import atomic_file, write_text_file
 from radreward.io.tables import write_csv
 from radreward.io.text_tables import escape_markdown, latex_table, markdown_code, markdown_table
 from radreward.meta_evaluation.benchmark import BenchmarkResult
-from radreward.meta_evaluation.benchmark_tables import FOOTNOTE, TextTable, all_tables, result_notes
+from radreward.meta_evaluation.benchmark_tables import TextTable, all_tables, footnote, result_notes
 from radreward.meta_evaluation.page.write_page import write_page
 
 
@@ -48,7 +48,7 @@ def _read_result_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _to_markdown(results: Mapping[str, Any], tables: list[TextTable]) -> str:
-    parts = [f"# {escape_markdown(results['title'])}", FOOTNOTE]
+    parts = [f"# {escape_markdown(results['title'])}", footnote(tables)]
     if results["synthetic"]:
         parts.append("**SYNTHETIC: a program generated and counted the errors; no radiologist rated these pairs.**")
     for table in tables:

@@ -11,15 +11,21 @@ from radreward.io.text_tables import format_number, format_p_value, text_frame, 
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS
 from radreward.meta_evaluation.statistics.inter_rater import AGAINST_MEAN, PAIRWISE
 
-FOOTNOTE = (
-    "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters. Positive values mean agreement, "
-    "also for metrics whose lower values are better. p: p-value of no correlation, for independent pairs. 95 %: "
-    "interval of the bootstrap over cases. τ-b, rounded: of the number of errors rounded to a whole number; it ties "
-    "where raters tie, so it cannot be compared with the τ-b of a score without ties. AUC: probability that a pair "
-    "without the error scores higher than a pair with it; it does not depend on how frequent the error is, and 0.5 is "
-    "chance. p (permutation): paired test that swaps the scores of two metrics, case by case, at most 10,000 times. "
-    "Holm: p corrected for the number of comparisons in the table. W and p (Wilcoxon): signed-rank test of the counts."
-)
+_COLUMN_NOTES = {
+    "τ-b": "τ-b, ρ and r: Kendall's, Spearman's and Pearson's correlation with the raters. Positive values mean "
+    "agreement, also for metrics whose lower values are better.",
+    "95 %": "95 %: interval of the bootstrap over cases.",
+    "τ-b, rounded": "τ-b, rounded: of the number of errors rounded to a whole number; it ties where raters tie, so it "
+    "cannot be compared with the τ-b of a score without ties.",
+    "AUC": "AUC: probability that a pair without the error scores higher than a pair with it; it does not depend on "
+    "how frequent the error is, and 0.5 is chance.",
+    "p (permutation)": "p (permutation): paired test that swaps the scores of two metrics, case by case, at most "
+    "10,000 times.",
+    "p": "p: paired test that changes the signs of differences, case by case.",
+    "Holm": "Holm: p corrected for the number of comparisons in the table.",
+    "W": "W and p (Wilcoxon): signed-rank test of the counts.",
+}
+"""Column, or first word of the title of a table → its explanation."""
 _WILCOXON = {"W": "{w_wilcoxon}", "p (Wilcoxon)": "{p_wilcoxon}"}
 Results = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -30,6 +36,12 @@ class TextTable(NamedTuple):
 
     title: str
     frame: pd.DataFrame
+
+
+def footnote(tables: Iterable[TextTable]) -> str:
+    """Return the explanations of the columns of some tables."""
+    shown = {name for table in tables for name in (*table.frame.columns, table.title.split(" ", 1)[0])}
+    return " ".join(note for name, note in _COLUMN_NOTES.items() if name in shown)
 
 
 def all_tables(results: Results) -> Iterator[TextTable]:
@@ -74,7 +86,7 @@ def agreement_table(results: Results, target: Row) -> TextTable:
     for row in pooled:
         tau, rho, r = row["tau_b"], row["spearman"], row["pearson"]
         cells = [titles[row["scorer"]], row["n"], format_number(tau["value"]), _interval(tau)]
-        cells += [format_p_value(tau["p"]), format_number(rho["value"]), format_number(r["value"])]
+        cells += [format_number(rho["value"]), format_number(r["value"])]
         if has_rounded:
             cells.append(format_number(row["tau_b_rounded"]) if "tau_b_rounded" in row else "")
         rows.append((tau["value"], cells))
@@ -87,9 +99,9 @@ def agreement_table(results: Results, target: Row) -> TextTable:
         mean = sum(raters) / len(raters)
         interval = f"{format_number(min(raters))} to {format_number(max(raters))} (range)"
         label = f"raters: {len(raters)}, each against the mean of the others"
-        rows.append((mean, [label, "", format_number(mean), interval, "", "", "", *[""] * has_rounded]))
+        rows.append((mean, [label, "", format_number(mean), interval, "", "", *[""] * has_rounded]))
     rows.sort(key=lambda row: -2 if row[0] is None else row[0], reverse=True)
-    columns = ["", "pairs", "τ-b", "95 %", "p", "ρ", "r", *["τ-b, rounded"] * has_rounded]
+    columns = ["", "pairs", "τ-b", "95 %", "ρ", "r", *["τ-b, rounded"] * has_rounded]
     blanks = ["–"] * (len(columns) - 2)
     failed = [[scorer["title"], "failed", *blanks] for scorer in results["scorers"] if scorer["status"] == "failed"]
     frame = text_frame(columns, [cells for _, cells in rows] + failed)
@@ -100,6 +112,9 @@ def result_notes(results: Results) -> Iterator[str]:
     """Yield one-line warnings about the data, targets and scorers."""
     yield from (f"Pairs: {note}." for note in results["data"]["notes"])
     yield from (f"{target['title']}: {note}." for target in results["targets"] for note in target["notes"])
+    for target in results["targets"]:
+        if target["power_note"]:
+            yield f"{target['title']}: {target['power_note']}."
     for scorer in results["scorers"]:
         if scorer["status"] == "failed":
             yield f"{scorer['name']} failed: {scorer['failure']}"

@@ -18,6 +18,7 @@ from radreward.io.entry_lists import entry_list_type, from_entries
 from radreward.io.tables import is_valid_utf8, read_rows, write_table
 from radreward.io.validated_rows import (
     RowError,
+    number_field,
     optional_text_field,
     parse_json_cell,
     raise_row_errors,
@@ -29,6 +30,8 @@ from radreward.prompts.parsing import MAX_COUNT
 from radreward.text.patient_context import CONTEXT_COLUMNS, parse_context, unreadable_context
 
 _MAX_NOTES = 5
+_RATER_PREFIX = "rating_"
+"""Prefix of a column with the ratings of one rater."""
 _FIELDS = {
     **{name: name for name in ("id", "reference", "candidate", "group", "system", "synthetic")},
     **{"rating": "ratings", "errors": "errors", "errors_significant": "significant_errors", "rater_notes": "notes"},
@@ -44,6 +47,7 @@ def read_rated_pairs(path: str | Path, rater: str | None = None) -> RatedPairs:
     - `group`: the case. By default, rows with equal references are one case.
     - `system`: the system that wrote the candidate.
     - `rating`: a number, a list with one number per rater, or a mapping from rater to number; higher is better.
+    - `rating_NAME`: a number, the rating of this rater; in place of `rating`.
     - `errors` and `errors_significant`: criterion → count, or rater → criterion → count.
     - `synthetic`: true if a program generated and counted the errors.
     - `rater_notes`: a mapping from rater to note.
@@ -99,8 +103,8 @@ def unrated_message(path: str | Path) -> str:
     columns = dict.fromkeys(str(name) for row in rows for name in row.values)
     return (
         f"{path}: Expected `rating` or `errors` of some pair but found neither; the columns are {', '.join(columns)}. "
-        "Name the column of the ratings `rating`; several raters are one JSON object in it, such as "
-        '{"Anne": 5, "Bela": 4}, also in a cell of CSV.'
+        "Name the column of the ratings `rating`, or with several raters one column each, such as `rating_Anne` and "
+        "`rating_Bela`."
     )
 
 
@@ -166,7 +170,7 @@ def _parse_pair(values: Mapping[str, Any]) -> RatedPair:
         candidate="" if values.get("candidate", "") is None else _possibly_empty_text(values, "candidate"),
         group=optional_text_field(values, "group", allow_integer=True) or "",
         system=optional_text_field(values, "system"),
-        ratings=_parse_ratings(_decode_cell(values.get("rating"), "rating")),
+        ratings=_parse_rating_columns(values),
         errors=_parse_errors(values, "errors"),
         significant_errors=_parse_errors(values, "errors_significant"),
         context=parse_context(values),
@@ -217,6 +221,24 @@ def _decode_cell(value: Any, field: str) -> Any:
             remedy = "; write a number, such as 4, or one per rater in a JSON object" if field == "rating" else ""
             raise RowError(f"field {field!r}: Expected a number or JSON but got {value!r}{remedy}") from error
     return from_entries(value)
+
+
+def _parse_rating_columns(values: Mapping[str, Any]) -> Ratings:
+    """Return the ratings in the column `rating`, or in one column per rater, where an empty cell is no rating."""
+    by_column = {
+        str(name): number_field(values, name, -math.inf, math.inf)
+        for name in values
+        if str(name).startswith(_RATER_PREFIX)
+    }
+    ratings = {name.removeprefix(_RATER_PREFIX): value for name, value in by_column.items() if value is not None}
+    if "" in ratings:
+        raise RowError(f"field {_RATER_PREFIX!r}: Expected the name of a rater after it, such as `rating_Anne`")
+    shared = _parse_ratings(_decode_cell(values.get("rating"), "rating"))
+    if ratings and not all(map(math.isnan, shared.values())):
+        raise RowError(
+            f"field 'rating': Expected `rating` or one column per rater but got both, with {min(by_column)!r}"
+        )
+    return ratings or shared
 
 
 def _parse_ratings(value: Any) -> Ratings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,12 @@ from radreward.meta_evaluation.statistics.system_level import (
     system_rank_agreement,
 )
 from radreward.statistics.cluster_bootstrap import resample_clusters
+from radreward.statistics.paired_tests import smallest_p_value
 
+MAX_P_VALUE = 0.05
+"""Differences with a larger p-value are not significant."""
+MIN_ORDERED_SYSTEMS = 3
+"""The order of two systems agrees or does not: its τ-b is 1 or -1."""
 RESULTS_FORMAT = 2
 """Format of `results.json`."""
 Floats = NDArray[np.float64]
@@ -179,11 +184,12 @@ def scorer_correlations(arrays: BenchmarkArrays) -> dict[str, Any]:
 
 
 def _system_mean_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the mean score of each system by each scorer, in the scorer's own direction."""
+    """Return the mean score of each system by each scorer that may be averaged, in the scorer's own direction."""
     systems = arrays.pairs.cluster_ids, arrays.pairs.system_ids, arrays.pairs.systems, arrays.resample_counts
     return [
         {"scorer": run.name, **to_jsonable(mean)}
         for run in arrays.scorer_runs
+        if run.may_be_averaged
         for mean in system_means(run.totals, *systems)
     ]
 
@@ -199,9 +205,9 @@ def _system_difference_rows(arrays: BenchmarkArrays) -> Rows:
 
 
 def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
-    """Return the rank correlation between systems ordered by scorers and by raters."""
+    """Return the rank correlation between systems ordered by scorers and by raters; none for two systems."""
     pairs, no_resamples = arrays.pairs, arrays.resample_counts[:0]
-    if len(pairs.systems) < 2:
+    if len(pairs.systems) < MIN_ORDERED_SYSTEMS:
         return []
 
     def means(values: Floats) -> Floats:
@@ -213,6 +219,8 @@ def _system_rank_rows(arrays: BenchmarkArrays) -> Rows:
         for target, values in zip(pairs.targets, arrays.y, strict=True):
             common = np.where(np.isnan(scores) | np.isnan(values), np.nan, 1.0)  # both means use the same pairs
             tau, n_systems = system_rank_agreement(means(scores * common), means(values * common))
+            if n_systems < MIN_ORDERED_SYSTEMS:
+                continue
             rows.append({"scorer": run.name, "target": target.name, "tau_b": finite_or_none(tau), "n": n_systems})
     return rows
 
@@ -311,15 +319,39 @@ SECTIONS: dict[str, Callable[[BenchmarkArrays], Any]] = {
 """Name of each section of the results → function that computes it."""
 
 
-def target_row(target: Target) -> dict[str, Any]:
-    """Return the description of a target."""
+def target_row(target: Target, comparisons: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the description of a target.
+
+    Args:
+        target: The target.
+        comparisons: Section `scorer_comparisons`; those with this target determine `power_note`.
+    """
     return {
         "name": target.name,
         "title": target.title,
         "higher_is_better": target.higher_is_better,
         "pairs": int((~np.isnan(target.values)).sum()),
         "notes": list(target.notes),
+        "power_note": _power_note([row for row in comparisons if row["target"] == target.name]),
     }
+
+
+def _power_note(comparisons: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return a note if there are too few cases for any comparison of scorers to be significant, else None."""
+    tested = [row for row in comparisons if row["p_permutation"] is not None]
+    if not tested:
+        return None
+    num_cases = max(row["n_clusters"] for row in tested)
+    p = smallest_p_value(num_cases)
+    corrected = min(1.0, p * len(tested))
+    if corrected <= MAX_P_VALUE:
+        return None
+    correction = (
+        f" with Holm's correction for {len(tested)} comparisons" if len(tested) > 1 and p <= MAX_P_VALUE else ""
+    )
+    smallest = corrected if correction else p
+    cases = f"{num_cases} case{'s' * (num_cases != 1)}"
+    return f"{cases} cannot show a difference (the smallest possible p is {smallest:.3g}{correction})"
 
 
 def scorer_row(run: ScorerRun) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class ScorerRun:
         return replace(
             self,
             name=output_name(self.name, output),
-            title=f"{self.title}, {output}",
+            title=f"{self.title} ({output})",
             higher_is_better=self.higher_is_better if kind.higher_is_better is None else kind.higher_is_better,
             total_range=kind.range or self.total_range,
             sub_names=(),
@@ -96,6 +96,12 @@ class ScorerRun:
             seconds=0.0,
             output=output,
         )
+
+    @property
+    def may_be_averaged(self) -> bool:
+        """False for the rewards of a reward model, whose best total depends on the reference, see `docs/score.md`."""
+        is_reward = self.output == "total" and self.sub_names and self.total_range == (None, None)
+        return not (is_reward and "quality" in self.other_outputs)
 
     @property
     def higher_is_better_totals(self) -> Floats:

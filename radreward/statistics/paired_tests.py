@@ -18,6 +18,15 @@ _CHUNK_SIZE = 1_000
 """Number of sign vectors in memory at once."""
 
 
+def smallest_p_value(num_references: int) -> float:
+    """Return the smallest two-sided p-value of a test that changes signs, or swaps scores, per reference or case.
+
+    >>> smallest_p_value(4), smallest_p_value(6)
+    (0.125, 0.03125)
+    """
+    return min(1.0, 2.0 ** (1 - num_references))
+
+
 class PairedDifference(NamedTuple):
     """M differences over the same references, (M,) each; NaN without comparable pairs.
 

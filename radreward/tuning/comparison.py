@@ -17,6 +17,8 @@ from radreward.tuning.run_groups import RunGroup, group_by_seed, group_by_settin
 from radreward.tuning.runs import VALIDATION_FILE, FinishedRun
 
 Floats = NDArray[np.float64]
+MIN_REFERENCES = 6
+"""With fewer, no difference can be significant: `smallest_p_value` is above 0.05, and the interval is too narrow."""
 METRICS = ("tau_b", "spearman", "pair_accuracy", "count_mae")
 """Metrics that `fit` computes for every run, see `radreward.modules.agreement_metrics`."""
 
@@ -34,9 +36,10 @@ class MeanStd(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Pair accuracy of a group minus the pair accuracy of the baseline; None without comparable pairs.
+    """Pair accuracy of a group minus that of the baseline; None with fewer than `MIN_REFERENCES` references.
 
     Attributes:
+        references: Number of references with comparable pairs.
         mean: The difference.
         low: Lower bound of its 95 % bootstrap interval.
         high: Upper bound.
@@ -44,6 +47,7 @@ class Difference(NamedTuple):
         p_holm: `p`, Holm-corrected: for the total over groups, for criteria over groups and criteria.
     """
 
+    references: int
     mean: float | None
     low: float | None
     high: float | None
@@ -176,20 +180,25 @@ def _differences_to_baseline(
         np.hstack([comparable] * len(others)),
         seed,
     )
-    mean, low, high, p = (values.reshape(len(others), len(tags)) for values in paired)
+    num_references = (comparable > 0).sum(0)  # (N + 1,)
+    enough = num_references >= MIN_REFERENCES
+    mean, low, high, p = (np.where(enough, values.reshape(len(others), len(tags)), np.nan) for values in paired)
     corrected = np.empty_like(p)
     corrected[:, -1] = holm(p[:, -1].tolist())  # the total
     corrected[:, :-1] = np.reshape(holm(p[:, :-1].ravel().tolist()), p[:, :-1].shape)
     cells = np.stack([mean, low, high, p, corrected], axis=-1)  # (groups, criteria and total, fields)
     rows = dict(zip(others, cells, strict=True))
     return {
-        tag: tuple(_to_difference(rows[index][column]) if index in rows else None for index in range(len(groups)))
+        tag: tuple(
+            _to_difference(int(num_references[column]), rows[index][column]) if index in rows else None
+            for index in range(len(groups))
+        )
         for column, tag in enumerate(tags)
     }
 
 
-def _to_difference(cell: Floats) -> Difference:
-    return Difference(*(None if np.isnan(value) else float(value) for value in cell))
+def _to_difference(num_references: int, cell: Floats) -> Difference:
+    return Difference(num_references, *(None if np.isnan(value) else float(value) for value in cell))
 
 
 def _mean_concordant_pairs(group: RunGroup) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from radreward.io.text_tables import (
     markdown_table,
     text_frame,
 )
-from radreward.tuning.comparison import METRICS, Comparison, Difference, MeanStd
+from radreward.tuning.comparison import METRICS, MIN_REFERENCES, Comparison, Difference, MeanStd
 
 METRIC_TITLES = {"tau_b": "τ-b", "spearman": "ρ", "pair_accuracy": "pairs", "count_mae": "MAE"}
 """Kendall's τ-b, Spearman's ρ, share of concordant pairs within references, mean absolute error of counts."""
@@ -56,8 +56,10 @@ def comparison_footnote(comparison: Comparison) -> str:
         return columns
     return (
         f"{columns} Δ pairs: share of concordant pairs minus that of the baseline, with its bootstrap interval; p: "
-        "two-sided sign-flip test; Holm: p corrected for the number of tests. Interval and test resample references, "
-        "with runs averaged: they show the variation over references, the SD shows the variation over seeds."
+        "two-sided sign-flip test; Holm: p corrected for the number of tests. References: those with candidates that "
+        f"differ in the criterion; with fewer than {MIN_REFERENCES}, no difference can be shown (–). Interval and test "
+        "resample references, with runs averaged: they show the variation over references, the SD shows the variation "
+        "over seeds."
     )
 
 
@@ -88,7 +90,7 @@ def _difference_frame(comparison: Comparison, tag: str) -> pd.DataFrame:
         for group, difference in zip(comparison.run_groups, comparison.differences[tag], strict=True)
         if difference is not None
     ]
-    return text_frame(["", "Δ pairs", "95 %", "p", "Holm"], rows)
+    return text_frame(["", "references", "Δ pairs", "95 %", "p", "Holm"], rows)
 
 
 def _long_frame(comparison: Comparison) -> pd.DataFrame:
@@ -149,6 +151,7 @@ def _format_mean_std(value: MeanStd) -> str:
 
 def _format_difference(value: Difference) -> list[str]:
     if value.mean is None or value.low is None or value.high is None:
-        return ["–"] * 4
+        return [str(value.references), *["–"] * 4]
     interval = f"{format_signed(value.low)} to {format_signed(value.high)}"
-    return [format_signed(value.mean), interval, format_p_value(value.p), format_p_value(value.p_holm)]
+    p_values = format_p_value(value.p), format_p_value(value.p_holm)
+    return [str(value.references), format_signed(value.mean), interval, *p_values]

@@ -26,6 +26,7 @@ from radreward.tuning.retries import (
     trial_index,
 )
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS, ParameterValue
+from radreward.tuning.seed_means import rank_settings
 from radreward.tuning.study_config import StudyConfig
 from radreward.tuning.trial import StudyError, TrialResult, TrialRunner, check_trial_folder, run_trial
 
@@ -149,5 +150,7 @@ def _progress_summary(study: Study, config: StudyConfig) -> str:
     minutes = remaining * sum(seconds) / max(1, len(seconds)) / 60
     best = "no complete trial yet"
     if any(trial.state == TrialState.COMPLETE for trial in finished):
-        best = f"best {study.best_value:.4f} (trial {trial_index(study, study.best_trial)})"
-    return f"{best}; {remaining} left, about {minutes:.0f} min for one worker"
+        result = rank_settings(study)[0]
+        seeds = f"{result.description}; " if result.is_mean else ""
+        best = f"best {result.value:.4f} ({seeds}trial {trial_index(study, result.best_trial)})"
+    return f"{best}; {remaining} left, about {minutes:.0f} min for one worker" if remaining else f"{best}; done"

@@ -33,7 +33,7 @@ def test_evaluate_reproduces_the_metrics_of_fit(trained: Path, tmp_path: Path) -
     found, measured = json.loads(output.read_text()), json.loads((trained / "metrics.json").read_text())
     assert found["candidates"] == measured["candidates"]
     assert not any("trained" in note for note in found["notes"])  # the file is another one
-    assert list(found["agreement"])[0] == "errors"
+    assert list(found["agreement"])[-2:] == ["errors", "total"]
     for name in ("tau_b", "spearman", "pair_accuracy"):
         # The rewards of 18 candidates differ by little more than their rounding in scores, so that some of them tie.
         assert found["agreement"]["total"][name] == pytest.approx(measured["agreement"]["total"][name], abs=0.05)
@@ -154,6 +154,22 @@ def test_evaluate_checks_its_output_before_scoring(
         error = capsys.readouterr().err
         assert error.startswith(f"radreward: {output}: ")
         assert message in error
+
+
+@pytest.mark.parametrize(("granularity", "is_noted"), [("report", True), ("statement", False)])
+def test_synthesize_notes_missing_tiers_of_reports_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], granularity: str, is_noted: bool
+) -> None:
+    command = ["synthesize", "--groups=6", f"--granularity={granularity}", f"--output={tmp_path / 'd'}"]
+    assert main(command) == 0
+    assert ("too short for every tier" in capsys.readouterr().out) is is_noted
+
+
+def test_experiments_prints_where_the_files_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "copy"
+    assert main(["experiments", f"--output={output}"]) == 0
+    number = sum(path.is_file() for path in output.rglob("*"))
+    assert capsys.readouterr().out.splitlines()[-1] == f"Copied {number} files to {output}"
 
 
 def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def test_to_dict_round_trip() -> None:
         ),
         ({"criteria": [{"name": "tone", "description": "x", "wait": 1}]}, "'wait'"),
         ({"criteria": [{"name": "a b", "description": "x"}, {"name": "A-B", "description": "y"}]}, "twice"),
+        ({"criteria": [{"name": "Total", "description": "x"}]}, "no criterion of 'mine' to be named 'total'"),
         ({"max_total": "ten"}, "max_total"),
         ({"name": None}, "`name`"),
         ({"weights": 1}, "'weights'"),

@@ -45,6 +45,14 @@ def test_table_that_fits_is_one_part_without_count() -> None:
     assert "continued" not in printed
 
 
+def test_table_is_one_part_if_its_first_column_may_wrap() -> None:
+    columns = ["criterion", "τ-b", "max", "AUC", "ρ", "pairs", "counts", "MAE", "accuracy"]
+    frame = text_frame(columns, [["false prediction of finding", *["0.55"] * 8]])
+    printed = _printed(TerminalTable("Validation part", frame), 80)
+    assert "continued" not in printed
+    assert all(column in printed for column in columns)
+
+
 def test_table_in_parts_counts_them_and_repeats_names() -> None:
     printed = _printed(_interval_table(6), 80)
     assert [line.strip() for line in printed.splitlines() if " of 3)" in line] == [

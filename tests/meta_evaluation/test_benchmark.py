@@ -18,7 +18,7 @@ from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.meta_evaluation.benchmark import BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.benchmark_files import write_benchmark
-from radreward.meta_evaluation.benchmark_tables import all_tables, result_notes
+from radreward.meta_evaluation.benchmark_tables import all_tables, footnote, result_notes
 from radreward.meta_evaluation.preferences import Preference
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPairs
 from radreward.meta_evaluation.statistics.inter_rater import wilcoxon
@@ -70,7 +70,7 @@ def test_benchmark_two_scorers_all_sections_match_direct_computation(tmp_path: P
     good = only(results["system_means"], scorer="overlap", system="good")
     assert good["mean"] == pytest.approx(np.mean(scores[::2]))
     assert only(results["system_differences"], scorer="overlap")["n_clusters"] == 10
-    assert only(results["system_rank_agreement"], scorer="overlap", target="errors")["tau_b"] == 1
+    assert results["system_rank_agreement"] == []  # of two systems, τ-b is 1 or -1
     counts = {row["criterion"]: row for row in results["count_agreement"]}
     totals = {"errors", "errors_significant", "errors_insignificant"}
     assert set(counts) == {"omission", "significant_omission", *totals}
@@ -151,6 +151,44 @@ def test_benchmark_accuracy_of_binary_criteria_is_the_share_of_right_decisions(t
     results = run(tmp_path, RatedPairs(rows), binary=Binary()).to_dict()
     accuracy = {row["criterion"]: row["accuracy"] for row in results["count_agreement"]}
     assert [accuracy["completeness"], accuracy["grammar"]] == pytest.approx((right / 20).tolist())
+
+
+@pytest.mark.parametrize(
+    ("num_cases", "note"),
+    [
+        (4, "4 cases cannot show a difference (the smallest possible p is 0.125)"),
+        (
+            6,
+            "6 cases cannot show a difference (the smallest possible p is 0.0938 with Holm's correction for 3 "
+            "comparisons)",
+        ),
+        (10, None),
+    ],
+)
+def test_benchmark_of_few_cases_states_that_no_difference_can_be_shown(
+    tmp_path: Path, num_cases: int, note: str | None
+) -> None:
+    rows = list(make_pairs().rows)[: 2 * num_cases]
+    results = run(tmp_path, RatedPairs(rows), overlap=Overlap(), counting=Counting()).to_dict()
+    assert results["targets"][0]["power_note"] == note
+    assert [entry for entry in result_notes(results) if "cannot show" in entry][:1] == (
+        [f"Errors: {note}."] if note else []
+    )
+
+
+def test_benchmark_counts_scorers_not_outputs_and_does_not_average_rewards(tmp_path: Path) -> None:
+    results = run(tmp_path, make_pairs(), counting=WithQuality(), overlap=Overlap()).to_dict()
+    assert results["title"] == "Agreement of 2 metrics with raters on 20 pairs"
+    assert {row["scorer"] for row in results["system_means"]} == {"counting:quality", "counting:errors", "overlap"}
+    assert {row["scorer"] for row in results["system_differences"]} >= {"counting"}
+
+
+def test_footnote_explains_the_columns_that_are_shown(tmp_path: Path) -> None:
+    tables = list(all_tables(run(tmp_path, make_pairs(), overlap=Overlap(), counting=Counting()).to_dict()))
+    assert "Wilcoxon" in footnote(tables)
+    assert "AUC: " in footnote(tables)
+    shown = footnote(tables[:1])
+    assert [name in shown for name in ("95 %: ", "AUC", "Wilcoxon", "Holm", "p: ")] == [True, *[False] * 4]
 
 
 def test_benchmark_error_detection_is_in_tables_and_notes(tmp_path: Path) -> None:
@@ -241,8 +279,8 @@ def test_benchmark_quality_is_a_row_of_its_own_from_the_same_run(tmp_path: Path)
     results = result.to_dict()
     assert [(entry["name"], entry["title"], entry["range"]) for entry in results["scorers"]] == [
         ("counting", "counting", [None, None]),
-        ("counting:quality", "counting, quality", [0.0, 1.0]),
-        ("counting:errors", "counting, errors", [0.0, None]),
+        ("counting:quality", "counting (quality)", [0.0, 1.0]),
+        ("counting:errors", "counting (errors)", [0.0, None]),
         ("share", "share", [None, None]),
     ]
     assert scorer.scored == len({(row.reference, row.candidate) for row in pairs.rows}) + 2

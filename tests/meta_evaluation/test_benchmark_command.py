@@ -96,7 +96,10 @@ def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsy
     assert main(["benchmark", *arguments]) == 2
     error = capsys.readouterr().err
     assert f"{data}: Expected `rating` or `errors` of some pair but found neither; the columns are id, " in error
-    assert "candidate, Anne, Bela. Name the column of the ratings `rating`; several raters are one JSON object" in error
+    assert (
+        "candidate, Anne, Bela. Name the column of the ratings `rating`, or with several raters one column each"
+        in error
+    )
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
     assert main(["benchmark", *arguments, "--probes=1"]) == 0

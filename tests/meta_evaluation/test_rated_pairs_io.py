@@ -125,6 +125,12 @@ def test_rated_pairs_targets_are_means_over_raters(tmp_path: Path) -> None:
             "field 'rating': Expected a number of rater 'Anne' but got the text 'excellent'; write a number without "
             "quotes",
         ),
+        (
+            {"rating": 3, "rating_Anne": 4},
+            "field 'rating': Expected `rating` or one column per rater but got both, with 'rating_Anne'",
+        ),
+        ({"rating_Anne": "good"}, "field 'rating_Anne': Expected a finite number but got 'good'"),
+        ({"rating_": 4}, "field 'rating_': Expected the name of a rater after it, such as `rating_Anne`"),
         ({"rating": True}, None),
         ({"rating": [1e400]}, "field 'rating': Expected a finite number but got inf"),
         ({"rating": {"x": []}}, r"field 'rating': Expected a finite number but got \[\]"),
@@ -249,6 +255,31 @@ def test_read_rated_pairs_any_file_is_read_or_rejected(
         return
     assert len(pairs) == len(rows)
     assert len({row.id for row in pairs.rows}) == len(rows)
+
+
+names = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
+ratings = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(names, min_size=1, max_size=3, unique=True).flatmap(lambda raters: st.tuples(
+    st.just(raters), st.lists(st.tuples(*[ratings] * len(raters)), min_size=1, max_size=4)
+)), st.sampled_from(["jsonl", "csv", "parquet"]))  # fmt: skip
+def test_one_column_per_rater_is_read_as_a_mapping_in_one_column(
+    tmp_path_factory: pytest.TempPathFactory, table: tuple[list[str], list[tuple[float | None, ...]]], suffix: str
+) -> None:
+    raters, cells = table
+    path = tmp_path_factory.mktemp("rated") / f"a.{suffix}"
+    rows = [
+        ROW | {"id": str(number)} | {f"rating_{name}": value for name, value in zip(raters, line, strict=True)}
+        for number, line in enumerate(cells)
+    ]
+    if suffix == "parquet":
+        types = {**dict.fromkeys(ROW, pa.string()), **{f"rating_{name}": pa.float64() for name in raters}}
+        pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(types)), path)
+    else:
+        write_rows(path, rows)
+    expected = [{name: value for name, value in zip(raters, line, strict=True) if value is not None} for line in cells]
+    assert [row.ratings for row in read_rated_pairs(path).rows] == expected
 
 
 def test_rated_pairs_empty_has_no_targets() -> None:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from radreward.criteria import Criteria, Criterion
 from radreward.errors import InputError
 from radreward.tuning.comparison import compare
+from radreward.tuning.comparison_tables import difference_table
 from radreward.tuning.runs import FinishedRun, find_runs, read_run
 
 MakeRun = Callable[..., Path]
@@ -92,6 +94,29 @@ def test_compare_named_baseline_negates_the_difference(runs: list[FinishedRun]) 
     assert named.differences["total"][1] is None
     with pytest.raises(InputError, match=r"Expected one of: lambda_=3.0; lambda_=0.3; lambda_=2.5"):
         compare(runs, baseline="lambda_=7")
+
+
+def test_criterion_with_few_references_has_no_difference(make_run: MakeRun) -> None:
+    runs = []
+    for noise in (3.0, 0.3):
+        folder = make_run(f"{noise}", noise=noise, lambda_=noise)
+        path = folder / "validation.parquet"
+        table = pq.read_table(path)
+        errors = [1.0 if group == "r0" and candidate == 0 else 0.0 for group, candidate in zip(
+            table["group"].to_pylist(), table["candidate"].to_pylist(), strict=True
+        )]  # fmt: skip
+        index = table.column_names.index("errors/tone")
+        pq.write_table(table.set_column(index, "errors/tone", pa.array(errors)), path)
+        runs.append(read_run(folder))
+    comparison = compare(runs)
+    assert comparison.differences["tone"][1] == (1, None, None, None, None, None)
+    length, total = (comparison.differences[tag][1] for tag in ("length", "total"))
+    assert length is not None
+    assert total is not None
+    assert (length.references, total.references) == (12, 12)
+    assert length.p_holm == length.p  # the other criterion is no test
+    row = difference_table(comparison, "tone").frame.iloc[0].tolist()
+    assert row[1:] == ["1", *["–"] * 4]
 
 
 def test_compare_is_deterministic(runs: list[FinishedRun]) -> None:

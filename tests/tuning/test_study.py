@@ -49,7 +49,8 @@ def test_run_study_runs_the_requested_number_of_trials(
     output = capsys.readouterr().err
     assert f"study toy: 6 trials in {folder}" in output
     assert "trial 5 of 6: x " in output
-    assert "0 left" in output
+    assert "; done" in output
+    assert " 0 left" not in output
 
     resumed = run_study(make_config(), runner, folder)
     assert [trial.value for trial in resumed.trials] == [trial.value for trial in study.trials]

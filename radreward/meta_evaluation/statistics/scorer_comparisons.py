@@ -42,6 +42,7 @@ class ScorerComparison:
         scorer_a: Index of the first scorer.
         scorer_b: Index of the second scorer.
         n: Number of rows with both scores and a target value.
+        n_clusters: Number of clusters of these rows.
         difference: Difference of τ-b.
         low: Lower bound of the 95 % cluster-bootstrap interval.
         high: Upper bound.
@@ -53,6 +54,7 @@ class ScorerComparison:
     scorer_a: int
     scorer_b: int
     n: int = 0
+    n_clusters: int = 0
     difference: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -105,7 +107,9 @@ def compare_scorers(
         rows = np.frombuffer(mask, np.bool_)
         common = _CommonRows(x[:, rows], y[target][rows], cluster_ids[rows], resample_counts, seed, n_permutations)
         for index in indices:
-            comparisons[index] = _compare_pair(replace(comparisons[index], n=int(rows.sum())), common)
+            comparisons[index] = _compare_pair(
+                replace(comparisons[index], n=int(rows.sum()), n_clusters=common.n_clusters), common
+            )
     for target in range(len(y)):
         indices = [index for index, pair in enumerate(comparisons) if pair.target == target]
         corrected = holm([comparisons[index].p_permutation for index in indices])
@@ -186,6 +190,11 @@ class _CommonRows:
         self._untied_y = float(untied_pairs(y, self._cluster, ones)[0]) if len(y) else 0.0
         self._scorer_terms: dict[int, _ScorerTerms] = {}
         self._scorer_forms: dict[int, ConcordanceForm] = {}
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of these rows."""
+        return len(self._clusters)
 
     def is_constant(self, scorer: int) -> bool:
         """Return True if τ-b is undefined."""

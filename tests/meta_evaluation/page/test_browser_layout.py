@@ -108,7 +108,7 @@ def test_heatmap_contrast_is_sufficient_on_every_shade(opened: Open, scheme: str
     assert min(contrasts) >= 4.5  # minimum of WCAG 2
 
 
-def test_sections_without_data_state_the_reason(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_sections_without_data_are_left_out_with_a_reason(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
     results, rows = benchmark
     empty = (
         *("inter_rater", "scorer_comparisons", "system_means", "system_differences", "system_rank_agreement"),
@@ -119,7 +119,8 @@ def test_sections_without_data_state_the_reason(opened: Open, benchmark: Benchma
     write_page(lean, rows, tmp_path / "lean.html")
     browser = opened(tmp_path / "lean.html")
     for section in ("significance", "correlation", "raters", "counts", "systems", "preferences", "probes"):
-        assert len(part(browser, f"#{section}").text.split("\n")) == 2  # the heading and the reason
+        assert not part(browser, f"#{section}").is_displayed()
+    assert "The data have no preferences between candidates." in part(browser, "#data").text
     assert "Sensitivity tests" not in texts(browser, "nav a")
     assert column(browser, "ranking", 0)
 
@@ -154,3 +155,49 @@ def test_sampled_points_are_stated(opened: Open, benchmark: Benchmark, tmp_path:
     browser = opened(tmp_path / "many.html")
     assert part(browser, "#scatter .lead").text.startswith("A random sample of 2,000 of 2,160 pairs.")
     assert "20 largest differences of 2,160 pairs" in part(browser, "#disagreements [role=status]").text
+
+
+def test_evidence_table_breaks_no_word_and_has_no_offsets(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
+    entity = {"name": "effusion", "start": 4, "end": 12}
+    entry = {
+        "side": "candidate",
+        "entity": entity,
+        "statement": "There is a large left pleural effusion.",
+        "start": 0,
+        "end": 39,
+    }
+    evidence = {name: [entry | {f"criterion {letter}": 0.25 for letter in "abcdef"}] for name in rows[0]["scores"]}
+    write_page(results, [{**row, "evidence": evidence} for row in rows], tmp_path / "evidence.html")
+    for width in (1200, 400):
+        browser = opened(tmp_path / "evidence.html", width=width)
+        table = part(browser, "#disagreements details table")
+        assert "start" not in table.text
+        cell = table.find_element(By.CSS_SELECTOR, "td.side")
+        text = cell.find_element(By.TAG_NAME, "span")
+        nested = table.find_element(By.CSS_SELECTOR, "dd span")
+        for word in (text, nested):
+            assert len(browser.execute_script("return [...arguments[0].getClientRects()]", word)) == 1
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_few_cases_are_stated_in_place_of_tests(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
+    note = "4 cases cannot show a difference (the smallest possible p is 0.125)"
+    targets = [
+        {**entry, "notes": ["not every rater rated every pair"], "power_note": note} for entry in results["targets"]
+    ]
+    write_page({**results, "targets": targets}, rows, tmp_path / "few.html")
+    browser = opened(tmp_path / "few.html")
+    assert f"{note}." in part(browser, "#ranking .takeaway").text
+    assert "significant" not in part(browser, "#ranking .takeaway").text
+    assert f"{note}." in part(browser, "#significance").text
+    assert "Not every rater rated every pair." in texts(browser, "#ranking .notice")
+
+
+def test_dots_of_few_pairs_are_large(opened: Open, benchmark: Benchmark, tmp_path: Path) -> None:
+    results, rows = benchmark
+    write_page(results, rows[:12], tmp_path / "few.html")
+    width = "return getComputedStyle(document.querySelector('#scatter .dots')).strokeWidth"
+    assert opened(tmp_path / "few.html").execute_script(width) == "9px"
+    assert opened().execute_script(width) == "5.5px"

@@ -415,9 +415,7 @@ def test_study_searches_w_and_p_and_is_compared_with_the_gradient_fit(
     assert json.loads((run / "affinity.json").read_text())["cross_validation"] is None
     agreement = json.loads((run / "metrics.json").read_text())["agreement"]
     assert {"cross_validated" in values for values in agreement.values()} == {False}
-    shares = json.loads((study / "importances.json").read_text())
-    assert {"model.weights.penalty", "model.weights.W.disease_to_anatomy"} < set(shares)
-    capsys.readouterr()
+    assert "importances    none from 2 complete trials" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["compare_fits", str(finished[0]), str(study)])
     runpy.run_path(str(CONFIG.with_name("compare_fits.py")), run_name="__main__")
     table = capsys.readouterr().out

@@ -1,5 +1,8 @@
 // JSON as elements.
 
+// False for the offsets of characters, which help no reader.
+const isShown = (key) => key !== "start" && key !== "end";
+
 // Any JSON: a list of objects as a table, an object as terms, everything else as text.
 function renderJSON(value) {
   if (!isDefined(value)) return NONE;
@@ -9,10 +12,9 @@ function renderJSON(value) {
     return el(
       "dl",
       {},
-      Object.entries(value).map(([key, entry]) => [
-        el("dt", {}, key.replaceAll("_", " ")),
-        el("dd", {}, renderJSON(entry)),
-      ]),
+      Object.keys(value)
+        .filter(isShown)
+        .map((key) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, renderJSON(value[key]))]),
     );
   }
   const isObjectList =
@@ -26,7 +28,7 @@ function renderJSON(value) {
 }
 
 function objectTable(rows) {
-  const keys = [...new Set(rows.flatMap(Object.keys))];
+  const keys = [...new Set(rows.flatMap(Object.keys))].filter(isShown);
   const isNumber = (row, key) => typeof row[key] === "number";
   const head = (key) =>
     el("th", { scope: "col", class: rows.every((row) => isNumber(row, key)) ? "n" : null }, key.replaceAll("_", " "));
@@ -43,7 +45,7 @@ function objectTable(rows) {
           el(
             "tr",
             {},
-            keys.map((key) => el("td", { class: isNumber(row, key) ? "n" : null }, renderJSON(row[key]))),
+            keys.map((key) => el("td", { class: isNumber(row, key) ? "n" : key === "side" ? "side" : null }, renderJSON(row[key]))),
           ),
         ),
       ),

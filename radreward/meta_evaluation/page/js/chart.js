@@ -1,5 +1,6 @@
 // Charts with two axes: points and lines.
 
+const MANY_POINTS = 100; // from which on dots are small
 const MARGIN = { left: 42, right: 12, top: 8, bottom: 38 };
 
 // An axis title, truncated to the space; the chart's label has the complete title.
@@ -118,7 +119,7 @@ function chart(width, height, series, { xRange, yRange, titles, label, diagonal 
       line === "only"
         ? null
         : svg("path", {
-            class: `dots ${type}`,
+            class: `dots ${type}${points.length < MANY_POINTS ? " few" : ""}`,
             d: coordinates.map(([px, py]) => `M${x(px).toFixed(1)} ${y(py).toFixed(1)}h0`).join(""),
           }),
     ]),

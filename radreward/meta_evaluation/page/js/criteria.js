@@ -57,8 +57,8 @@ function criterionBars(target, order, estimate, axis) {
       "tbody",
       {},
       order.map((scorer) => {
-        const { value, low, high, p } = estimate(scorer, target);
-        const tooltip = `${scorer.title}, ${target.title}: ${fixed(value, 3)} (${interval(low, high, 3)}), p ${pValue(p)}`;
+        const { value, low, high } = estimate(scorer, target);
+        const tooltip = `${scorer.title}, ${target.title}: ${fixed(value, 3)} (${interval(low, high, 3)})`;
         return el(
           "tr",
           { class: scorer.name === state.scorer ? "focus" : null, tooltip },
@@ -77,7 +77,12 @@ const errorCounts = {
   id: "counts",
   title: "Error counts",
   dependsOn: ["scorer"],
-  emptyReason: () => (results.count_agreement.length ? null : "No metric counts errors."),
+  emptyReason: () =>
+    results.count_agreement.length
+      ? null
+      : criterionTargets.length
+        ? "No metric counts the kinds of errors that the raters counted."
+        : "The raters gave no counts of errors.",
   intro: () =>
     "Mean absolute error of the counts per criterion; lower is better. Below, counts of the selected metric against those of the raters: points on the diagonal are correct on average.",
   render(node) {

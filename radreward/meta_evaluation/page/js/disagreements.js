@@ -9,7 +9,7 @@ const disagreements = {
   dependsOn: ["target", "scorer"],
   emptyReason: () => (data.disagreements.pairs.length ? null : "The metrics and the raters differ on no pair."),
   intro: () =>
-    `Pairs with the largest difference between their rank by ${scorerTitle(state.scorer)} and their rank by “${targetTitle(state.target)}”. Ranks are percentiles, from 0 (worst pair) to 100 (best pair). Words that occur in only one of the two reports are marked.`,
+    `Pairs with the largest difference between their rank by ${scorerTitle(state.scorer)} and their rank by “${targetTitle(state.target)}”. Ranks are percentiles, from 0 % (worst pair) to 100 % (best pair). Words that occur in only one of the two reports are marked.`,
   render(node) {
     const list = el("div", { class: "cards" });
     const status = el("p", { class: "muted", role: "status" });
@@ -104,7 +104,7 @@ function pairCard({ pair, scorerRank, raterRank, gap }) {
       {},
       el("h3", {}, pair.id),
       pair.system ? el("span", { class: "muted" }, pair.system) : null,
-      el("span", { class: `chip ${direction}` }, `${direction} by ${points}`),
+      el("span", { class: `chip ${direction}` }, `${direction} by ${points} %`),
     ),
     rankStrip(pair, scorerRank, raterRank),
     el(
@@ -136,14 +136,14 @@ const reportText = (title, text, segments, mark) =>
 // Ranks of the pair by the raters, the selected metric and all other metrics.
 function rankStrip(pair, scorerRank, raterRank) {
   const x = (rank) => `${2 + 96 * rank}%`;
-  const percentile = (rank) => Math.round(100 * rank);
+  const percentile = (rank) => `${Math.round(100 * rank)} %`;
   const score = significantDigits(pair.scores[scorerIndex.get(state.scorer)]);
   const rating = significantDigits(pair.targets[targetIndex.get(state.target)]);
   const others = scorers
     .map((scorer, index) => [scorer.title, pair.scorer_ranks[index], scorer.name])
     .filter(([, rank, name]) => isDefined(rank) && name !== state.scorer);
   const text = [
-    "Ranks from 0 (worst) to 100 (best)",
+    "Ranks from 0 % (worst) to 100 % (best)",
     `Raters: ${percentile(raterRank)}`,
     `${scorerTitle(state.scorer)}: ${percentile(scorerRank)}`,
     ...others.sort((a, b) => b[1] - a[1]).map(([title, rank]) => `${title}: ${percentile(rank)}`),

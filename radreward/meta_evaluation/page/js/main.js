@@ -37,6 +37,7 @@ function renderSection(section) {
   const node = sectionNodes.get(section);
   node.replaceChildren(el("h2", {}, section.title));
   const reason = section.emptyReason();
+  node.hidden = Boolean(reason) && !section.notes?.()?.length; // the reason is in "Data and settings"
   if (reason) return add(node, el("p", { class: "muted" }, reason), section.notes?.());
   if (section.takeaway) node.append(el("p", { class: "takeaway" }, section.takeaway()));
   node.append(el("p", { class: "lead" }, section.intro()));
@@ -83,9 +84,9 @@ function renderHeader() {
     [clusters, "case"],
     [systemNames.length, "system"],
     [raters.length, "rater"],
-    [scorers.length, "metric"],
+    [new Set(scorers.map((entry) => entry.scorer ?? entry.name)).size, "metric"],
   ];
-  const noteNodes = notes.map((note) => el("p", { class: "notice" }, note));
+  const noteNodes = notes.map((note) => el("p", { class: "notice" }, sentence(note)));
   add(
     byId("head"),
     el("p", { class: "kicker" }, "Agreement of radiology report metrics with radiologists"),

@@ -41,7 +41,9 @@ function rankingTakeaway() {
     `${best.scorer.title} has the highest agreement, ${SYMBOLS[state.statistic]} ${fixed(best.value)} (${interval(best.low, best.high)}).`,
     raters && `Inter-rater agreement: ${fixed(raters.value)}.`,
     tested.length &&
-      (notSignificant.length
+      (powerNote(state.target)
+        ? sentence(powerNote(state.target))
+        : notSignificant.length
         ? `Not significantly different from it: ${notSignificant.join(", ")}.`
         : "All other metrics agree significantly less (paired permutation tests, Holm-corrected)."),
   ]
@@ -128,14 +130,6 @@ function rankingTable() {
       head: axisHead(axis),
       cell: (row) => intervalPlot(row, axis, { referenceLine: raters?.value, raters: row.raters }),
     },
-    {
-      title: "p",
-      numeric: true,
-      class: "extra",
-      headTooltip: "Null hypothesis: no correlation",
-      value: (row) => row.p,
-      cell: (row) => (row.raters ? "" : pValue(row.p)),
-    },
     tested && {
       title: "p, against the best",
       numeric: true,
@@ -165,7 +159,7 @@ function scorerButton(row) {
   const { scorer, entry, comparison } = row;
   const lines = [
     scorerTitle(scorer.name),
-    `${SYMBOLS[state.statistic]} ${fixed(row.value, 3)} (95 % interval ${interval(row.low, row.high, 3)}), p ${pValue(row.p)}`,
+    `${SYMBOLS[state.statistic]} ${fixed(row.value, 3)} (95 % interval ${interval(row.low, row.high, 3)})`,
     entry ? `${plural(entry.n, "pair")}, ${plural(entry.n_clusters, "case")}` : "not computed",
     row.best
       ? "highest agreement"
@@ -191,7 +185,7 @@ function scorerButton(row) {
 }
 
 const targetNotes = () =>
-  (targets.find((entry) => entry.name === state.target)?.notes ?? []).map((note) => el("p", { class: "notice" }, note));
+  (targets.find((entry) => entry.name === state.target)?.notes ?? []).map((note) => el("p", { class: "notice" }, sentence(note)));
 
 const failureNotes = () =>
   failedScorers.map((entry) =>

@@ -41,4 +41,8 @@ function rankedScorers(target, statistic = "tau_b", scope = "pooled") {
   return [...scorers].sort((a, b) => value(b) - value(a));
 }
 
+// A note of the data as a sentence.
+const sentence = (note) => note[0].toUpperCase() + note.slice(1) + (/[.!?]$/.test(note) ? "" : ".");
+const powerNote = (name) => targets.find((entry) => entry.name === name)?.power_note;
+
 const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null);

@@ -75,6 +75,8 @@ const dataset = {
       entry.title,
       [`${plural(entry.pairs, "pair")}, ${directionText(entry)}`, ...entry.notes].join("; "),
     ]);
+    const leftOut = SECTIONS.map((section) => [section.title, section.emptyReason()]).filter(([, reason]) => reason);
+    if (leftOut.length) add(node, el("h3", {}, "Sections left out"), termList(leftOut));
     add(node, el("h3", {}, "Targets"), termList(descriptions), el("h3", {}, "Files and settings"), termList(settings));
   },
 };

@@ -30,6 +30,7 @@ const significance = {
     };
     add(node, heatmap("Differences between metrics", order, order, cell));
   },
+  notes: () => powerNote(state.target) && el("p", { class: "notice" }, sentence(powerNote(state.target))),
 };
 
 const comparisonTooltip = (comparison) =>

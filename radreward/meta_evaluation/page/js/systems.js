@@ -5,12 +5,23 @@ const systems = {
   title: "Systems",
   dependsOn: ["target", "scorer"],
   emptyReason: () =>
-    results.system_means.length ? null : "The data do not name the systems that wrote the candidates.",
+    results.system_means.length + results.system_differences.length
+      ? null
+      : "The data do not name the systems that wrote the candidates.",
   intro: () =>
-    `Mean score per system by ${scorerTitle(state.scorer)} (${directionText(scorers[scorerIndex.get(state.scorer)])}), with 95 % bootstrap intervals over cases; and paired tests between systems, Holm-corrected.`,
+    `Mean score per system by ${scorerTitle(state.scorer)} (${directionText(scorers[scorerIndex.get(state.scorer)])}), with 95 % bootstrap intervals over cases; and paired tests between systems, Holm-corrected. Tests use the cases with candidates of both systems only, so a difference can be unlike that of the means over all pairs.`,
   render(node) {
     const means = results.system_means.filter((entry) => entry.scorer === state.scorer);
     if (means.length) add(node, systemMeans(means));
+    else
+      add(
+        node,
+        el(
+          "p",
+          { class: "notice" },
+          `${scorerTitle(state.scorer)} must not be averaged, because its best value depends on the reference. Select its quality or its errors.`,
+        ),
+      );
     const differences = results.system_differences.filter((entry) => entry.scorer === state.scorer);
     if (differences.length)
       add(node, el("h3", {}, "System in the row minus system in the column"), systemTests(means, differences));
@@ -51,7 +62,10 @@ function systemMeans(means) {
 
 function systemTests(means, differences) {
   const sign = scorers[scorerIndex.get(state.scorer)].higher_is_better ? 1 : -1;
-  const order = [...means].sort((a, b) => sign * (b.mean - a.mean)).map(({ system }) => [system, system]);
+  const names = means.length
+    ? [...means].sort((a, b) => sign * (b.mean - a.mean)).map(({ system }) => system)
+    : results.data.systems;
+  const order = names.map((name) => [name, name]);
   const largest = Math.max(1e-9, ...differences.map((entry) => Math.abs(entry.difference ?? 0)));
   const cell = (a, b) => {
     const stored = differences.find((entry) => entry.system_a === a && entry.system_b === b);
@@ -61,7 +75,7 @@ function systemTests(means, differences) {
     const { difference: value, low, high } = entry;
     const significant = isDefined(entry.p_holm) && entry.p_holm < ALPHA;
     const lines = [
-      `${a} minus ${b}`,
+      `${a} minus ${b}, ${plural(entry.n_clusters, "case")} with both`,
       `${significantDigits(value)} (95 % interval ${significantDigits(low)} to ${significantDigits(high)})`,
       `p ${pValue(entry.p_holm)} (Holm), ${pValue(entry.p)} (uncorrected)`,
     ];
