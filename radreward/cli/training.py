@@ -322,7 +322,10 @@ def _parse(arguments: Sequence[str]) -> TrainingCLI:
 
 
 def _init_from(name: str) -> Path:
-    folder = resolve(name)[1]
+    try:
+        folder = resolve(name)[1]
+    except InputError as error:
+        raise InputError(f"--init-from: {error}") from error
     if folder is None:
         raise InputError(f"--init-from: Expected a saved trained model but {name!r} has no weights.")
     return folder

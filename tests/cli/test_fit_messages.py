@@ -19,6 +19,7 @@ EVIDENCE = ["--model.architecture=evidence", "--model.pooling=auto", "--model.he
         (["--trainer.val_check_interval=0"], "trainer.val_check_interval: Expected steps, or a fraction"),
         (["--data.records=empty.jsonl"], "empty.jsonl: Expected groups"),
         (["--data.collator.max_length=20"], "groups.jsonl, group '"),
+        (["--init-from=runs/nowhere"], "--init-from: runs/nowhere: Expected a"),
         (["--model.objective=FindingRegression"], "groups.jsonl: Expected candidates with the weights `matched` and"),
         (
             ["--model.objective=LocatedErrors", *EVIDENCE],
