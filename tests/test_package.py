@@ -78,7 +78,7 @@ def test_description_of_the_wheel_has_no_relative_link(installed: Path) -> None:
 
 
 def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    assert run(installed, tmp_path, ["experiments"]).rstrip().endswith(": experiments")
+    assert run(installed, tmp_path, ["experiments"]).rstrip().endswith(" to experiments")
     expected = {
         path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("*") if path.suffix in (".yaml", ".py", ".md")
     }

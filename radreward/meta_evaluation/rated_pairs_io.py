@@ -114,7 +114,7 @@ def _missing_rater_message(path: str | Path, rater: str, raters: Sequence[str]) 
     if raters == [MEAN_RATER]:
         return (
             f"{path}: Expected judgements of rater {rater!r} but got judgements without a rater's name. Omit --rater, "
-            'or write the ratings by rater, as a JSON object such as {"Anne": 5, "Bela": 4}.'
+            "or write the ratings of each rater in a column, such as `rating_Anne`."
         )
     return (
         f"{path}: Expected judgements of rater {rater!r} but got those of {', '.join(raters)}. Give --rater one of "

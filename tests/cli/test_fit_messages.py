@@ -170,8 +170,8 @@ BAD = {
     "class in a missing file": (["--model.objective=my_loss.Mine"], "There is no file my_loss.py in "),
     "class missing in its file": (["--model.objective=other_loss.Mine"], "other_loss.py defines no Mine."),
     "class in a file with an error": (
-        ["--model.objective=broken_loss.Mine"],
-        "radreward: model.objective: Expected a class in the module broken_loss but its import raised NameError in ",
+        ["--model.objective=half_loss.Mine"],
+        "radreward: model.objective: Expected a class in the module half_loss but its import raised NameError in ",
     ),
     "no criteria": (
         ["--criteria=null"],
@@ -228,7 +228,7 @@ def test_wrong_setting_prints_one_line(
     (tmp_path / "steps.yaml").write_text("trainer: {max_stepz: 3}")
     (tmp_path / "unknown.yaml").write_text("modle: 3")
     (tmp_path / "other_loss.py").write_text("Other = 3")
-    (tmp_path / "broken_loss.py").write_text("class Mine(PairObjective): pass")
+    (tmp_path / "half_loss.py").write_text("class Mine(PairObjective): pass")
     (tmp_path / "own.yaml").write_text("name: own\ncriteria: [{name: tone, description: Rude.}]")
     assert main(["fit", f"--config={config}", *arguments]) == 2
     error = capsys.readouterr().err

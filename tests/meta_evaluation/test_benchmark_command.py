@@ -111,8 +111,8 @@ def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsy
         (
             "id,reference,candidate,score\n1,Clear lungs.,No edema.,5\n",
             "Expected `rating` or `errors` of some pair but found neither; the columns are id, reference, candidate, "
-            "score. Name the column of the ratings `rating`; several raters are one JSON object in it, such as "
-            '{"Anne": 5, "Bela": 4}, also in a cell of CSV.',
+            "score. Name the column of the ratings `rating`, or with several raters one column each, such as "
+            "`rating_Anne` and `rating_Bela`.",
         ),
         (
             'id,reference,candidate,rating\n1,Clear lungs.,No edema.,"{""Bela"": 5, ""Anne"": 4}"\n',
@@ -122,7 +122,7 @@ def test_benchmark_command_refuses_pairs_that_nobody_rated(tmp_path: Path, capsy
         (
             "id,reference,candidate,rating\n1,Clear lungs.,No edema.,5\n",
             "Expected judgements of rater 'anne' but got judgements without a rater's name. Omit --rater, or write the "
-            'ratings by rater, as a JSON object such as {"Anne": 5, "Bela": 4}.',
+            "ratings of each rater in a column, such as `rating_Anne`.",
         ),
     ],
     ids=["no ratings", "other raters", "no names"],

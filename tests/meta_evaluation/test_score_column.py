@@ -78,7 +78,7 @@ def test_pairs_without_a_score_have_a_status(tmp_path: Path) -> None:
         ([{"id": "0", "other": 1}], "row 1: field 'own': Expected a column of this name but got id, other"),
         ([{"id": "0", "own": 1}, {"id": "0", "own": 1}], "row 2: field 'id': Expected a new id"),
         ([{"id": "9", "own": 1}], "Expected the ids of the rated pairs but got none of them"),
-        ([{"id": "0", "own": "x"}], "row 1: field 'own': Expected a number"),
+        ([{"id": "0", "own": "x"}], "row 1: field 'own': Expected a finite number"),
         ([{"id": "0", "own": 1}, {"id": "same", "own": 2}], "id 'same': Expected the score of an earlier pair"),
     ],
 )

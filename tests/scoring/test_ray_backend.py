@@ -22,6 +22,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 
+os.environ["RAY_worker_niceness"] = "0"  # otherwise, workers wait for all other tests
 import ray
 
 from radreward.cli import main

@@ -68,7 +68,7 @@ def test_normal_reports_are_scored(part: str, count: int) -> None:
 def test_main_prints_every_file_and_rejects_an_unknown_scorer(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(scorers=["rouge-l"]) == 0
     printed = capsys.readouterr().out
-    assert all(f"| {name.replace('_', chr(92) + '_')}, total | " in printed for name in PROBES)
+    assert all(f"| {name.replace('_', chr(92) + '_')} (total) | " in printed for name in PROBES)
     assert main(scorers=["no-such-scorer"]) == 2
     assert "no-such-scorer" in capsys.readouterr().err
 
