@@ -47,9 +47,10 @@ MEDIAN, LONGEST = 60, 150
 BATCHES = (4, 8, 16, 32)
 """Rows per batch of the sorted peer; the largest also in the order of the file."""
 FILE_ORDER, SORTED, SCORER = "padded, file order", "padded, sorted", "scorer"
-TOLERANCES: dict[Precision, float] = {"fp32": 1e-3, "bf16": 0.5}
+TOLERANCES: dict[Precision, float] = {"fp32": 1e-2, "bf16": 0.5}
 """Largest difference between a total of the scorer and that of a peer, plus a ten-thousandth of the total. The scorer
-rounds each of the twelve rewards to four decimals."""
+rounds each of twelve rewards to four decimals, and leaves out the evidence of tokens outside of statements (measured: up
+to 2e-3)."""
 Totals = Callable[[Sequence[str], Sequence[str]], Tensor]
 
 
