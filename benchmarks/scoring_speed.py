@@ -49,8 +49,8 @@ BATCHES = (4, 8, 16, 32)
 FILE_ORDER, SORTED, SCORER = "padded, file order", "padded, sorted", "scorer"
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-2, "bf16": 0.5}
 """Largest difference between a total of the scorer and that of a peer, plus a ten-thousandth of the total. The scorer
-rounds each of twelve rewards to four decimals, and leaves out the evidence of tokens outside of statements (measured: up
-to 2e-3)."""
+rounds each of twelve rewards to four decimals, and leaves out the evidence of tokens outside of statements (up to 2e-3,
+measured)."""
 Totals = Callable[[Sequence[str], Sequence[str]], Tensor]
 
 
