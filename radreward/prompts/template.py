@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
-from radreward.text.standard_wording import may_report_finding
 from radreward.types import PromptSegments
 
 
@@ -22,6 +21,8 @@ class PromptTemplate(ABC):
 
     def reads(self, statement: str) -> bool:
         """Return True for a statement that standardized prompts keep."""
+        from radreward.text.standard_wording import may_report_finding  # half a second to import
+
         return may_report_finding(statement)
 
     def prepare(self, reports: Sequence[str]) -> None:  # noqa: B027 - most templates have nothing to prepare

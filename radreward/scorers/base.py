@@ -15,10 +15,8 @@ from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
 from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output
-from radreward.text.normalization import normalize_report, wording_key
+from radreward.text.normalization import MAX_REPORT_CHARS, normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.text.recognition import reads_as_report
-from radreward.text.report_parser import MAX_REPORT_CHARS
 from radreward.types import Scores
 
 if TYPE_CHECKING:
@@ -280,6 +278,8 @@ class Scorer(ABC):
         """Return the reason why this scorer cannot score a pair, or None."""
         if (error := validate_pair(reference, candidate)) or not self.requires_report:
             return error
+        from radreward.text.recognition import reads_as_report  # half a second to import
+
         for field, text in (("reference", reference), ("candidate", candidate)):
             if not reads_as_report(text):
                 return PairError(field, f"{STATUS_NO_REPORT} in the {field}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from radreward.text.report_parser import MAX_REPORT_CHARS
+from radreward.text.normalization import MAX_REPORT_CHARS
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive

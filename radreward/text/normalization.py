@@ -8,6 +8,8 @@ from html import unescape
 
 from radreward.text.sentence_splitter import LINE_START
 
+MAX_REPORT_CHARS = 20_000
+"""Maximum length of a report; longer ones are an error and never truncated."""
 _MARKS = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),

@@ -6,7 +6,8 @@ import re
 
 from radreward.text.changes import CHANGE
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
-from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
+from radreward.text.normalization import MAX_REPORT_CHARS
+from radreward.text.report_parser import parse_report
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, generic names, states and devices; words of location, size and form do not suffice."""

@@ -6,12 +6,10 @@ import re
 from itertools import dropwhile
 
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.normalization import join_lines
+from radreward.text.normalization import MAX_REPORT_CHARS, join_lines
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
 
-MAX_REPORT_CHARS = 20_000
-"""Maximum length of a report; longer ones are an error and never truncated."""
 BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
 

@@ -11,7 +11,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.synthesis import synthesize_files
 from radreward.synthesis.report_reader import ReportTexts, read_reports
-from radreward.text.report_parser import MAX_REPORT_CHARS
+from radreward.text.normalization import MAX_REPORT_CHARS
 
 
 def _csv(tmp_path: Path, content: str | bytes) -> Path:

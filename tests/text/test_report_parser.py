@@ -10,8 +10,8 @@ from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import ReportStyle, sample_style
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
+from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.report_parser import (
-    MAX_REPORT_CHARS,
     PartiallyParsedSentence,
     is_fully_parsed,
     is_heading,

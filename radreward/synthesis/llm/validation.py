@@ -12,7 +12,8 @@ from radreward.criteria.presets import RADCLIQ_ERROR_TYPES
 from radreward.synthesis.llm.parser import ReportedError, normalize_for_comparison
 from radreward.text.entities import rule_entities
 from radreward.text.facts import AnnotatedReport
-from radreward.text.report_parser import BODY_SECTIONS, MAX_REPORT_CHARS, is_fully_parsed, parse_report
+from radreward.text.normalization import MAX_REPORT_CHARS
+from radreward.text.report_parser import BODY_SECTIONS, is_fully_parsed, parse_report
 from radreward.text.sentence_splitter import split_sentences
 
 CHECK_LEVELS = {

@@ -13,7 +13,8 @@ from radreward.synthesis.perturbations.report_edits import paraphrase, reorder
 from radreward.synthesis.perturbations.word_substitution import possibly_mentioned, substitute_words
 from radreward.text.facts import AnnotatedReport
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS
-from radreward.text.report_parser import MAX_REPORT_CHARS, PartiallyParsedSentence, parse_report
+from radreward.text.normalization import MAX_REPORT_CHARS
+from radreward.text.report_parser import PartiallyParsedSentence, parse_report
 from radreward.text.severity import SEVERITY_WORDS
 
 PHRASES = [
