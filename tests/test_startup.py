@@ -1,5 +1,6 @@
 """Commands import only what they need; measured by module in new processes, never by time."""
 
+import gc
 import json
 import os
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from radreward.cli import main
 
 MODEL = {"torch", "transformers"}
 TRAINING = {"bitsandbytes", "lightning", "optuna", "peft", "sklearn", "tensorboard"}
@@ -123,3 +126,17 @@ def test_variables_of_torch_are_set_unless_given(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment, cwd=ROOT
     )
     assert done.stdout.splitlines() == [expected]
+
+
+def test_command_looks_for_garbage_rarely_and_leaves_the_settings_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int, int]] = []
+    monkeypatch.setattr("radreward.cli.parser.run_command", lambda _: seen.append(gc.get_threshold()) or 0)
+    before = gc.get_threshold()
+    try:
+        for first in (700, 50_000, 0):  # 0 turns the collection off
+            gc.set_threshold(first, 7, 8)
+            assert main(["list"]) == 0
+            assert gc.get_threshold() == (first, 7, 8)
+    finally:
+        gc.set_threshold(*before)
+    assert seen == [(10_000, 7, 8), (50_000, 7, 8), (0, 7, 8)]
