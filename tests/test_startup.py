@@ -130,7 +130,12 @@ def test_variables_of_torch_are_set_unless_given(
 
 def test_command_looks_for_garbage_rarely_and_leaves_the_settings_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int, int]] = []
-    monkeypatch.setattr("radreward.cli.parser.run_command", lambda _: seen.append(gc.get_threshold()) or 0)
+
+    def run_command(arguments: list[str]) -> int:
+        seen.append(gc.get_threshold())
+        return len(arguments) - 1
+
+    monkeypatch.setattr("radreward.cli.parser.run_command", run_command)
     before = gc.get_threshold()
     try:
         for first in (700, 50_000, 0):  # 0 turns the collection off

@@ -25,7 +25,8 @@ from radreward.synthesis.candidate_strategies import load_candidate_writer
 from radreward.synthesis.report_styles import Granularity
 from radreward.synthesis.tier_writer import TierWriter
 from radreward.synthesis.tiers import severity_tiers
-from radreward.text.report_parser import MAX_REPORT_CHARS, parse_report
+from radreward.text.normalization import MAX_REPORT_CHARS
+from radreward.text.report_parser import parse_report
 
 ALL = [RadCliQCriteria(), RadCliQSignificanceCriteria(), CrimsonCriteria(), MRScoreCriteria()]
 DIGEST = """
