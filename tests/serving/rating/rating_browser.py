@@ -81,6 +81,7 @@ def selected(browser: Chrome) -> str:
 def export_ratings(browser: Chrome, path: Path) -> dict[str, Any]:
     """Export by keyboard, wait for the file in the folder of downloads, and return its content."""
     press_control(browser, "s")
-    WebDriverWait(browser, 30).until(lambda _: path.exists())
+    # Chromium creates an empty file of this name first, and moves the content to it.
+    WebDriverWait(browser, 30).until(lambda _: path.exists() and path.stat().st_size)
     content: dict[str, Any] = json.loads(path.read_text())
     return content
