@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from radreward.data.tokenizer import SegmentTokenizer
-from radreward.text.sentence_splitter import sentence_spans
+from radreward.text.sentence_splitter import CACHED_REPORTS, sentence_spans
 
 
 class StatementTokens(NamedTuple):
     """M statements of a text."""
 
     text: str
-    spans: list[tuple[int, int]]
+    spans: tuple[tuple[int, int], ...]
     """Start and end of each statement."""
     of_token: Tensor
     """(S,) int64: statement of each token; M outside all statements."""
@@ -27,7 +27,7 @@ class StatementTokens(NamedTuple):
         return self.text[slice(*self.spans[index])]
 
 
-@lru_cache(256)  # all candidates of a group have the same reference
+@lru_cache(CACHED_REPORTS)  # all candidates of a group have the same reference
 def statement_tokens(text: str, num_tokens: int, is_root: bool, tokenizer: SegmentTokenizer) -> StatementTokens:
     """Return the statements of a segment of a prompt.
 

@@ -104,9 +104,10 @@ class FindingGate:
 
     def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
         """Return those of the `unread_statements` whose probability is below the limits."""
-        minimum = torch.tensor([limits.named if names_finding(text) else limits.unknown for text in unread])
-        is_dismissed = (self.probabilities(unread) < minimum).tolist()
-        return frozenset(text for text, dismissed in zip(unread, is_dismissed, strict=True) if dismissed)
+        found = self._cache.get_or_compute(unread, self._compute)
+        return frozenset(
+            text for text, value in found.items() if value < (limits.named if names_finding(text) else limits.unknown)
+        )
 
     def _compute(self, statements: list[str]) -> dict[str, float]:
         vectors = statement_vectors(self.encoder, statements)

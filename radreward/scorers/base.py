@@ -120,6 +120,8 @@ class Scorer(ABC):
             other pairs get a status and no score.
         normalizes_text: True if `normalize_report` is applied to both texts first, so that white space, Unicode forms
             and typographic marks do not change a score. Offsets of evidence refer to the normalized text.
+        pairs_per_window: Pairs that `_score_valid` gets at once, the candidates of a reference side by side; None for
+            all pairs in their order.
     """
 
     title: str = ""
@@ -133,6 +135,7 @@ class Scorer(ABC):
     uses_context: bool = False
     requires_report: bool = False
     normalizes_text: bool = True
+    pairs_per_window: int | None = None
 
     def __repr__(self) -> str:
         """Return name, class, device, precision and outputs."""
@@ -211,13 +214,16 @@ class Scorer(ABC):
             references, candidates = map(_normalize_texts, (references, candidates))
         errors = [self._pair_error(*pair) for pair in zip(references, candidates, strict=True)]
         valid = [index for index, error in enumerate(errors) if error is None]
-        pairs = [references[i] for i in valid], [candidates[i] for i in valid]
-        scores = self._score_in_context(*pairs, [known[i] for i in valid])
-        for name, values in scores._asdict().items():
-            if values is not None and len(values) != len(valid):
-                scorer_name = self.title or type(self).__name__
-                raise InputError(f"{scorer_name}: Expected `{name}` of {len(valid)} pairs but got {len(values)}.")
-        scores = _spread_rows(scores, errors, valid)
+        if self.pairs_per_window:
+            order = {text: number for number, text in enumerate(dict.fromkeys(references[index] for index in valid))}
+            valid.sort(key=lambda index: order[references[index]])
+        size = self.pairs_per_window or len(valid) or 1
+        windows = [valid[start : start + size] for start in range(0, len(valid), size)] or [[]]
+        parts = [
+            self._score_window([references[i] for i in rows], [candidates[i] for i in rows], [known[i] for i in rows])
+            for rows in windows
+        ]
+        scores = _spread_rows(concatenate_scores(parts), errors, valid)
         if self.criteria is not None and scores.error_counts is not None and self.has_errors:
             scores = scores._replace(errors=self.criteria.number_of_errors(scores.error_counts))
         total, quality, status = scores.total, scores.quality, list(scores.status)
@@ -234,6 +240,15 @@ class Scorer(ABC):
                 status[index] = STATUS_NOT_FINITE
         tags = self.criteria.tags if self.criteria else None
         return scores._replace(status=tuple(status), sub_names=self.sub_names, count_names=tags)
+
+    def _score_window(self, references: list[str], candidates: list[str], contexts: list[PatientContext]) -> Scores:
+        """Return the checked scores of `_score_in_context`."""
+        scores = self._score_in_context(references, candidates, contexts)
+        for name, values in scores._asdict().items():
+            if values is not None and len(values) != len(references):
+                scorer_name = self.title or type(self).__name__
+                raise InputError(f"{scorer_name}: Expected `{name}` of {len(references)} pairs but got {len(values)}.")
+        return scores
 
     def require_output(self, output: ScoreOutput) -> None:
         """Check that the scorer has an output.

@@ -17,6 +17,7 @@ from radreward.text.facts import Fact, describe_fact
 from radreward.text.findings import URGENCIES, Urgency
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.report_reading import read_report
+from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.text.significance import patient_level, patient_weight
 from radreward.types import Scores, Side
 
@@ -69,6 +70,7 @@ class Crimson(StatelessScorer):
     criteria = CrimsonCriteria()
     total_range = (-1.0, 1.0)
     uses_context = True
+    pairs_per_window = PAIRS_READ_TOGETHER
     requires_report = True
 
     def code_version(self) -> str:

@@ -14,9 +14,6 @@ from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED
 from radreward.scorers.stateless import StatelessScorer
 from radreward.types import Scores
 
-CHUNK_SIZE = 256
-"""Pairs whose embeddings are held in memory at once."""
-
 
 class EmbeddingScorer(StatelessScorer):
     """Similarity of the token embeddings of two texts. Equal texts are encoded once.
@@ -34,6 +31,7 @@ class EmbeddingScorer(StatelessScorer):
     """
 
     source_modules = (text_encoder,)
+    pairs_per_window = 256  # their embeddings are in memory together
     setting_names: ClassVar[tuple[str, ...]] = ("encoder", "layer")
 
     def __init__(
@@ -63,18 +61,16 @@ class EmbeddingScorer(StatelessScorer):
         """See `Scorer._score_valid`."""
         total: list[float] = []
         status: list[str] = []
-        for start in range(0, len(references), CHUNK_SIZE):
-            chunk = slice(start, start + CHUNK_SIZE)
-            pairs = list(zip(references[chunk], candidates[chunk], strict=True))
-            texts = [text for pair in pairs for text in pair]
-            embeddings = self._encoder.encode(texts, truncate=self.on_too_long == "truncate")
-            for reference, candidate in ((embeddings.get(r), embeddings.get(c)) for r, c in pairs):
-                if reference is None or candidate is None:
-                    total.append(float("nan"))
-                    status.append(f"over the limit: Expected reports of at most {self.max_tokens} tokens")
-                else:
-                    total.append(self.similarity(reference, candidate))
-                    status.append(STATUS_TRUNCATED if reference.truncated or candidate.truncated else STATUS_OK)
+        pairs = list(zip(references, candidates, strict=True))
+        texts = [text for pair in pairs for text in pair]
+        embeddings = self._encoder.encode(texts, truncate=self.on_too_long == "truncate")
+        for reference, candidate in ((embeddings.get(r), embeddings.get(c)) for r, c in pairs):
+            if reference is None or candidate is None:
+                total.append(float("nan"))
+                status.append(f"over the limit: Expected reports of at most {self.max_tokens} tokens")
+            else:
+                total.append(self.similarity(reference, candidate))
+                status.append(STATUS_TRUNCATED if reference.truncated or candidate.truncated else STATUS_OK)
         return Scores(torch.tensor(total, dtype=torch.float32), None, None, tuple(status))
 
 

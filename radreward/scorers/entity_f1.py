@@ -19,6 +19,7 @@ from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.text.lexicon import match_lexicon
 from radreward.text.patient_context import PatientContext
+from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import Entity, Scores
 
 _EntityTuple = tuple[str, ...]
@@ -52,6 +53,7 @@ class EntityF1(StatelessScorer):
     total_range = (0.0, 1.0)
     has_quality = True
     uses_context = True
+    pairs_per_window = PAIRS_READ_TOGETHER
     setting_names = ("tagger",)
 
     def __init__(self, tagger: str = "rules") -> None:

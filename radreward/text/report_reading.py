@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from radreward.text.facts import Fact, Sentence
 from radreward.text.report_parser import BODY_SECTIONS, is_heading, parse_report
+from radreward.text.sentence_splitter import CACHED_REPORTS
 from radreward.text.standard_wording import may_report_finding
 
 
@@ -21,7 +22,7 @@ class ReportReading(NamedTuple):
     """Sentences that are not read, in order and with single spaces."""
 
 
-@lru_cache(256)
+@lru_cache(CACHED_REPORTS)
 def read_report(report: str) -> ReportReading:
     """Return what rules read in a report, and the sentences of findings and impression that they do not read.
 

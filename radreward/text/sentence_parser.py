@@ -153,6 +153,7 @@ _PERCEPTION_TOKENS = frozenset(
 )
 
 
+@lru_cache(CACHED_SENTENCES)
 def sentence_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence, with `ABBREVIATIONS` written out if it may state more than its facts.
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-CACHED_SENTENCES = 4096
-"""Sentences whose readings each cache keeps, those of some 250 pairs of reports: memory is flat in long runs."""
+PAIRS_READ_TOGETHER = 256
+"""Pairs of reports that scorers take together. The caches keep their readings, so that memory is flat in long runs."""
+CACHED_REPORTS = 2 * PAIRS_READ_TOGETHER
+"""Reports whose readings each cache keeps."""
+CACHED_SENTENCES = 12 * CACHED_REPORTS
+"""Sentences whose readings each cache keeps: most reports have 5 to 10."""
 LINE_START = re.compile(r"[-*\u2022]\s|\d{1,2}\s?[.)]\s|[A-Z][A-Z /]{2,40}:")
 """Start of a line that begins a sentence: an item of a list, or a heading."""
 _CANDIDATE_END = re.compile(
@@ -38,7 +43,8 @@ _STOP = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[a-z]{2}\.)(?=[A-Z][a-z])")
 _ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|no|\d+)\.$", re.IGNORECASE)
 
 
-def sentence_spans(report: str) -> list[tuple[int, int]]:
+@lru_cache(CACHED_REPORTS)
+def sentence_spans(report: str) -> tuple[tuple[int, int], ...]:
     r"""Return start and end of every sentence, in linear time. Together, the sentences contain every word.
 
     A sentence ends at `.`, `!` or `?` before white space, at an empty line, and before a line that starts an item or a
@@ -56,11 +62,11 @@ def sentence_spans(report: str) -> list[tuple[int, int]]:
             spans.append((start, stop.end()))
             start = stop.end()
     pieces = ((start, report[start:end]) for start, end in [*spans, (start, len(report))])
-    return [
+    return tuple(
         (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
         for start, piece in pieces
         if _HAS_WORD.search(piece)
-    ]
+    )
 
 
 def split_sentences(report: str) -> list[str]:

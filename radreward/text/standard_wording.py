@@ -15,7 +15,7 @@ from radreward.text.lexicon import LexicalPhrase, find_phrases
 from radreward.text.negation import denial_end
 from radreward.text.normalization import wording_key
 from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
-from radreward.text.sentence_splitter import CACHED_SENTENCES, sentence_spans
+from radreward.text.sentence_splitter import CACHED_REPORTS, CACHED_SENTENCES, sentence_spans
 from radreward.text.severity import first_severity
 
 ReadsStatement: TypeAlias = Callable[[str], bool]
@@ -92,7 +92,7 @@ def standard_wording(text: str, reads: ReadsStatement | None = None) -> Standard
     return _standard_wording(text, reads or may_report_finding)
 
 
-@lru_cache(1024)  # tokens and offsets of a text are computed one after the other
+@lru_cache(CACHED_REPORTS)  # tokens and offsets of a text are computed one after the other
 def _standard_wording(text: str, reads: ReadsStatement) -> StandardWording:
     texts: list[str] = []
     parts: list[tuple[int, int]] = []

@@ -10,7 +10,7 @@ from radreward.text.findings import can_mean_same
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
 from radreward.text.normal_statements import findings_about
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_splitter import CACHED_SENTENCES, split_sentences
+from radreward.text.sentence_splitter import CACHED_REPORTS, CACHED_SENTENCES, split_sentences
 from radreward.text.standard_wording import may_report_finding
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -60,7 +60,7 @@ def _read_statement(statement: str) -> _Reading:
     return _Reading(frozenset(fact.finding for fact in facts), _stems(statement))
 
 
-@lru_cache(256)  # all candidates of a group have the same reference
+@lru_cache(CACHED_REPORTS)  # all candidates of a group have the same reference
 def _read_report(report: str) -> _Reading:
     findings, stems = set[str](), set[str]()
     for sentence in split_sentences(report):

@@ -30,6 +30,7 @@ from radreward.systems.er2score.rules import AGREEMENT, RuleDecision, decide
 from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors
 from radreward.text.normalization import wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import Scores, Side, TokenPath
 
 _SideEvidence = Mapping[Side, TokenEvidence]
@@ -40,8 +41,6 @@ REWARD_DECIMALS = 4
 """Decimals of rewards: smaller differences are not meaningful, and candidates without errors tie."""
 ERROR_COST = 0.02
 """The quality is divided by 1 plus this per expected error, so that small errors show, too."""
-SORT_WINDOW = 4096
-"""Pairs that are tokenized and sorted by length together."""
 
 
 class RewardPredictions(NamedTuple):
@@ -82,6 +81,7 @@ class RewardModelScorer(Scorer):
     """
 
     precision: Precision
+    pairs_per_window = PAIRS_READ_TOGETHER
 
     def __init__(
         self,
@@ -213,20 +213,15 @@ class RewardModelScorer(Scorer):
         """Return the outputs of the model for pairs of normalized reports, before calibration."""
         criteria = self.artifact.model.criteria
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
-        status: list[str] = []
-        pairs: list[PairStatements | None] = []
-        for start in range(0, len(references), SORT_WINDOW):
-            window = slice(start, start + SORT_WINDOW)
-            self.artifact.template.prepare([*references[window], *candidates[window]])
-            paths, window_status = self._encode_pairs(references[window], candidates[window])
-            output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
-            for row, path in enumerate(paths, start):
-                pairs.append(None)
-                if path:
-                    outputs[row], evidence = output_of[path]
-                    if evidence is not None:
-                        pairs[row], outputs[row] = self._read_statements(references[row], candidates[row], evidence)
-            status += window_status
+        pairs: list[PairStatements | None] = [None] * len(references)
+        self.artifact.template.prepare([*references, *candidates])
+        paths, status = self._encode_pairs(references, candidates)
+        output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
+        for row, path in enumerate(paths):
+            if path:
+                outputs[row], evidence = output_of[path]
+                if evidence is not None:
+                    pairs[row], outputs[row] = self._read_statements(references[row], candidates[row], evidence)
         rewards = outputs[:, :-2].round(decimals=REWARD_DECIMALS) + 0.0  # no -0.0, which files would show
         return RewardPredictions(rewards, outputs[:, -2:], pairs, status)
 

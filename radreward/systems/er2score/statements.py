@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from radreward.data.statement_tokens import StatementTokens
-from radreward.models.evidence import TokenEvidence
 from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
@@ -66,18 +65,18 @@ def list_errors(
         tags: The criteria of the N columns.
         unread: Texts of the statements that rules do not read although they report a finding.
     """
+    texts = {side: [part.words(index) for index in range(len(part.spans))] for side, part in pair.statements.items()}
     return tuple(
         StatementEvidence(
             side,
-            own.words(number),
-            *own.spans[number],
+            text,
+            *pair.statements[side].spans[number],
             {tag: share for tag, share in zip(tags, shares, strict=True) if share >= MIN_ERRORS},
-            _counterpart(own, other, number, pair.evidence[side]),
-            own.words(number) in unread,
+            _same_finding(text, texts[side.other]) or _compared(pair, side, number, texts[side.other]) or "",
+            text in unread,
         )
         for side in (Side.CANDIDATE, Side.REFERENCE)
-        for own, other in [(pair.statements[side], pair.statements[side.other])]
-        for number, shares in enumerate(errors[side][:-1].tolist())
+        for number, (text, shares) in enumerate(zip(texts[side], errors[side][:-1].tolist(), strict=True))
     )
 
 
@@ -99,17 +98,14 @@ def contradicts(statement: str, other: str) -> bool:
     )
 
 
-def _counterpart(own: StatementTokens, other: StatementTokens, number: int, evidence: TokenEvidence) -> str:
-    """Return the statement of the other report on the same finding, else the one that most tokens are compared with."""
-    statement = own.words(number)
-    others = [other.words(index) for index in range(len(other.spans))]
-    if same := _same_finding(statement, others):
-        return same
-    matched = other.of_token[evidence.counterparts[own.of_token == number]]
+def _compared(pair: PairStatements, side: Side, number: int, others: Sequence[str]) -> str | None:
+    """Return the other report's statement that most tokens of a statement are compared with, else one in its words."""
+    own, other = pair.statements[side], pair.statements[side.other]
+    matched = other.of_token[pair.evidence[side].counterparts[own.of_token == number]]
     matched = matched[matched < len(others)]
     if len(matched):
         return others[int(matched.mode().values)]
-    return statement if statement in others else ""
+    return own.words(number) if own.words(number) in others else None
 
 
 def _same_finding(statement: str, others: Sequence[str]) -> str | None:
@@ -120,12 +116,13 @@ def _same_finding(statement: str, others: Sequence[str]) -> str | None:
     """
     names = _findings(statement, positive=True)
     about = names or _findings(statement, positive=False)
-    reporting, denying = (
-        [text for text in others if _related(about, _findings(text, positive))] for positive in (True, False)
-    )
+    if not about:
+        return None
+    reporting = (text for text in others if _related(about, _findings(text, positive=True)))
+    denying = (text for text in others if _related(about, _findings(text, positive=False)))
     if names:
-        return denying[0] if denying and not reporting else None
-    return next(iter((*denying, *reporting)), None)
+        return None if next(reporting, None) else next(denying, None)
+    return next(denying, None) or next(reporting, None)
 
 
 @lru_cache(CACHED_SENTENCES)

@@ -24,7 +24,6 @@ from radreward.scorers.base import (
     STATUS_OK,
     STATUS_TRUNCATED,
     Scorer,
-    concatenate_scores,
 )
 from radreward.systems.ratescore.affinity_matrix import WEIGHTS_FILE, AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
@@ -34,13 +33,12 @@ from radreward.systems.ratescore.matching import Matches
 from radreward.systems.ratescore.quality import finding_phrases, matched_qualities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import ENTITY_TYPES, Entity, Scores, Side
 
 CONFIG_FILE, TAGGER_FOLDER = "ratescore.json", "tagger"
 PUBLISHED_TAGGER, PUBLISHED_ENCODER = "Angelakeke/RaTE-NER-Deberta", "FremyCompany/BioLORD-2023-C"
 """Models of the paper on the Hugging Face Hub."""
-CHUNK_SIZE = 512
-"""Number of pairs that are scored at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +84,7 @@ class RaTEScore(Scorer):
     title = "RaTEScore"
     has_quality = True
     uses_context = True
+    pairs_per_window = PAIRS_READ_TOGETHER
 
     def __init__(
         self,
@@ -116,16 +115,8 @@ class RaTEScore(Scorer):
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
 
-    def _score_in_context(
-        self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
-    ) -> Scores:
-        slices = [slice(start, start + CHUNK_SIZE) for start in range(0, max(len(references), 1), CHUNK_SIZE)]
-        return concatenate_scores(
-            [self._score_chunk(references[rows], candidates[rows], contexts[rows]) for rows in slices]
-        )
-
     @torch.no_grad()
-    def _score_chunk(
+    def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
         entities, truncated, matches = match_reports(self.caching_tagger, self.encoder, references, candidates)

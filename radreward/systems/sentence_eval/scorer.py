@@ -31,7 +31,7 @@ from radreward.systems.sentence_eval.quality import judged_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.text.sentence_splitter import split_sentences
+from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER, split_sentences
 from radreward.types import Scores, Side
 
 CONFIG = "sentences.json"
@@ -40,7 +40,6 @@ JUDGE = "judge"
 _EXTERNAL_JUDGE = "external"
 EMBEDDED_DIR = Path(__file__).with_name("embedded") / "scorer"
 """Folder of the scorer of the package."""
-PAIRS_PER_BATCH = 512
 _CONFIG_FIELDS = frozenset({"judge", "feature_set", "regressor", "training_info"})
 FITTED_REFERENCES = "reference_hashes"
 """Hashes of the references to which a regressor was fitted, among the information about its training."""
@@ -88,6 +87,7 @@ class SentenceScorer(Scorer):
     title = "Sentences"
     has_quality = True
     uses_context = True
+    pairs_per_window = PAIRS_READ_TOGETHER
 
     def __init__(
         self,
@@ -125,25 +125,22 @@ class SentenceScorer(Scorer):
         rows: list[tuple[float, ...]] = []
         statuses: list[tuple[str, str | None]] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
-        for start in range(0, len(references), PAIRS_PER_BATCH):
-            batch = slice(start, start + PAIRS_PER_BATCH)
-            sides = [[split_sentences(text) for text in texts[batch]] for texts in (references, candidates)]
-            findings_of = read_findings((*references[batch], *candidates[batch]), self.gate)
-            findings = [
-                (findings_of[first], findings_of[second])
-                for first, second in zip(references[batch], candidates[batch], strict=True)
-            ]
-            rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts[batch], strict=True)
-            for reference, candidate, judgement, stated, context in rows_of_batch:
-                status = _pair_status(reference, candidate, judgement)
-                values = None
-                if status[0] == STATUS_OK:
-                    values = feature_values(self.feature_set, judgement, reference, candidate)
-                overall = math.nan if judgement.overall is None else judgement.overall
-                quality = judged_quality(judgement, (reference, candidate), stated, context) if values else math.nan
-                rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
-                statuses.append(status)
-                evidence.append(_evidence(reference, candidate, judgement) if values else None)
+        sides = [[split_sentences(text) for text in texts] for texts in (references, candidates)]
+        findings_of = read_findings((*references, *candidates), self.gate)
+        findings = [
+            (findings_of[first], findings_of[second]) for first, second in zip(references, candidates, strict=True)
+        ]
+        rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts, strict=True)
+        for reference, candidate, judgement, stated, context in rows_of_batch:
+            status = _pair_status(reference, candidate, judgement)
+            values = None
+            if status[0] == STATUS_OK:
+                values = feature_values(self.feature_set, judgement, reference, candidate)
+            overall = math.nan if judgement.overall is None else judgement.overall
+            quality = judged_quality(judgement, (reference, candidate), stated, context) if values else math.nan
+            rows.append((overall, quality, *(values or (math.nan,) * len(self.feature_names))))
+            statuses.append(status)
+            evidence.append(_evidence(reference, candidate, judgement) if values else None)
         table = np.array(rows, dtype=np.float64).reshape(-1, 2 + len(self.feature_names))
         features = table[:, 2:]
         has_features = np.isfinite(features).all(1)
