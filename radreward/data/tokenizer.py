@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from bisect import bisect_left
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -162,12 +163,25 @@ class SegmentTokenizer:
         )
         self._suffix = _optional_id(tokenizer.sep_token_id)
         self._end = self._suffix or _optional_id(tokenizer.eos_token_id)
-        self._encode_cached = lru_cache(_CACHE_SIZE)(self._encode_uncached)
+        self._tokens = lru_cache(_CACHE_SIZE)(self._tokenize)
 
-    def _encode_uncached(self, text: str) -> tuple[int, ...]:
-        text = standard_wording(text, self.reads).text if self.standardize else text
+    def _tokenize(self, text: str) -> tuple[tuple[int, ...], list[tuple[int, int]] | None]:
+        """Return the ids of the tokens, and the spans in standard wording of those of a standardized text."""
+        if self.standardize:
+            text = standard_wording(text, self.reads).text
+        columns = self._columns(text, with_spans=self.standardize)
+        return tuple(columns["input_ids"]), columns.get("offset_mapping")
+
+    def _columns(self, text: str, with_spans: bool) -> Mapping[str, Any]:
         # split_special_tokens: "[SEP]" in a report is five characters, it does not end a segment.
-        return tuple(self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+        columns: Mapping[str, Any] = self.tokenizer(
+            text,
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_offsets_mapping=with_spans,
+            verbose=False,
+        )
+        return columns
 
     def __reduce__(self) -> tuple[type[SegmentTokenizer], tuple[TextTokenizer, bool, ReadsStatement | None]]:
         # The cache is not sent to worker processes.
@@ -175,7 +189,7 @@ class SegmentTokenizer:
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text, without special tokens."""
-        return self._encode_cached(text)
+        return self._tokens(text)[0]
 
     def encode_statements(self, text: str) -> list[StatementSegment]:
         """Return each independent statement of a standardized text with its tokens, and the end token by itself.
@@ -184,7 +198,7 @@ class SegmentTokenizer:
         """
         wording = standard_wording(text, self.reads)
         tokens: list[list[int]] = [[] for _ in wording.statement_starts]
-        for token, (_, end) in zip(self._encode_cached(text), self._spans(wording.text), strict=True):
+        for token, (_, end) in zip(self.encode(text), self._spans(text), strict=True):
             tokens[bisect_left(wording.statement_starts, end) - 1].append(token)
         spans = pairwise((*wording.statement_starts, len(wording.text)))
         texts = [wording.text[start:end] for start, end in spans]
@@ -193,7 +207,7 @@ class SegmentTokenizer:
 
     def length(self, text: str) -> int:
         """Return the number of tokens of a text."""
-        return len(self._encode_cached(text))
+        return len(self.encode(text))
 
     def truncate(self, text: str, max_tokens: int) -> str:
         """Return the part of a text with its first `max_tokens` tokens, in their order."""
@@ -202,20 +216,19 @@ class SegmentTokenizer:
         if not max_tokens:
             return ""
         wording = standard_wording(text, self.reads) if self.standardize else None
-        end = self._spans(wording.text if wording else text)[max_tokens - 1][1]
+        end = self._spans(text)[max_tokens - 1][1]
         return wording.original_start(end) if wording else text[:end]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return first and last character of each token of a text."""
         wording = standard_wording(text, self.reads) if self.standardize else None
-        spans = self._spans(wording.text if wording else text)
+        spans = self._spans(text)
         return [wording.original_span(*span) for span in spans] if wording else spans
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        spans: list[tuple[int, int]] = self.tokenizer(
-            text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
-        )["offset_mapping"]
-        return spans
+        """Return start and end of each token in the text, or in its standard wording."""
+        spans = self._tokens(text)[1]
+        return self._columns(text, with_spans=True)["offset_mapping"] if spans is None else spans
 
     @property
     def num_prefix_tokens(self) -> int:
@@ -225,7 +238,7 @@ class SegmentTokenizer:
     def encode_segments(self, segments: PromptSegments) -> list[list[int]]:
         """Return the token ids of each segment that is not empty, root first; the candidate's is always included."""
         texts = [text for text in segments[:-1] if text] + [segments.candidate]
-        tokens = [[*self._encode_cached(text), *self._suffix] for text in texts]
+        tokens = [[*self.encode(text), *self._suffix] for text in texts]
         tokens[0] = [*self._prefix, *tokens[0]]
         return [segment or self._end for segment in tokens]
 

@@ -14,6 +14,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, load_tensors, save_tensors
 from radreward.io.lru_cache import BatchLRUCache
 from radreward.io.model_config import read_config, write_config
+from radreward.models.precision import Precision
 from radreward.models.text_encoder import TextEncoder, TokenEmbeddings
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.sentence_parser import sentence_facts
@@ -121,7 +122,9 @@ class FindingGate:
         write_config(path.with_suffix(".json"), {DATA_CARD: self.data_card}, (path.name,))
 
     @classmethod
-    def load(cls, path: str | Path = EMBEDDED_GATE, device: str | torch.device = "cpu") -> FindingGate:
+    def load(
+        cls, path: str | Path = EMBEDDED_GATE, device: str | torch.device = "cpu", precision: Precision = "fp32"
+    ) -> FindingGate:
         """Load a gate of the embedded encoder that `save` wrote.
 
         Raises:
@@ -130,17 +133,17 @@ class FindingGate:
         card = read_config(Path(path).with_suffix(".json"), {DATA_CARD}, files=(Path(path).name,))[DATA_CARD]
         state = load_tensors(path)
         shapes = {name: tuple(value.shape) for name, value in state.items()}
-        encoder = TextEncoder(device=device)
+        encoder = TextEncoder(device=device, precision=precision)
         expected = {"weight": (2 * encoder.embedding_dim,), "bias": (1,)}
         if shapes != expected:
             raise InputError(f"{path}: Expected tensors of the shapes {expected} but got {shapes}. Fit the gate again.")
         return cls(state["weight"], state["bias"].item(), encoder, card)
 
 
-@lru_cache(2)  # one per device
-def embedded_gate(device: str = "cpu") -> FindingGate:
+@lru_cache(4)  # one per device and precision
+def embedded_gate(device: str = "cpu", precision: Precision = "fp32") -> FindingGate:
     """Return the gate of the package, which all scorers share."""
-    return FindingGate.load(device=device)
+    return FindingGate.load(device=device, precision=precision)
 
 
 def states_finding(statement: str) -> bool:

@@ -16,13 +16,16 @@ from radreward.devices import resolve_device
 from radreward.io.artifacts import fingerprint
 from radreward.models.backbone import Backbone
 from radreward.models.bert import BertEncoder
+from radreward.models.precision import Precision
 
 MAX_BATCH_TOKENS = 1024
 """Maximum tokens of one forward pass, which fit into the caches of a CPU; a single text may have more."""
 
 
-def frozen_encoder(name: str, device: torch.device, allow_download: bool = False) -> Any:
+def frozen_encoder(name: str, device: torch.device, allow_download: bool = False, precision: Precision = "fp32") -> Any:
     """Return an encoder without gradients; everybody gets the same `embedded` one, so that it is in memory once.
+
+    With precision "bf16", its weights are bfloat16.
 
     Raises:
         InputError: If there is no such encoder.
@@ -31,15 +34,16 @@ def frozen_encoder(name: str, device: torch.device, allow_download: bool = False
     >>> frozen_encoder("embedded", cpu) is frozen_encoder("embedded", cpu)
     True
     """
+    dtype = torch.float32 if precision == "fp32" else torch.bfloat16
     if name == EMBEDDED_BACKBONE:
-        return _embedded_encoder(device)
+        return _embedded_encoder(device, dtype)
     model: Any = Backbone(name, lora=None, local_files_only=not allow_download).build(packed=False)
-    return model.eval().requires_grad_(False).to(device)
+    return model.eval().requires_grad_(False).to(device, dtype)
 
 
-@lru_cache(2)  # one per device
-def _embedded_encoder(device: torch.device) -> BertEncoder:
-    return BertEncoder.load(resolve_backbone(EMBEDDED_BACKBONE)).eval().requires_grad_(False).to(device)
+@lru_cache(4)  # one per device and precision
+def _embedded_encoder(device: torch.device, dtype: torch.dtype) -> BertEncoder:
+    return BertEncoder.load(resolve_backbone(EMBEDDED_BACKBONE), dtype).eval().requires_grad_(False).to(device)
 
 
 class TokenEmbeddings(NamedTuple):
@@ -61,6 +65,7 @@ class TextEncoder:
         layer: Layer of the hidden states, 0 for the embeddings; defaults to the last.
         device: Device of the encoder.
         allow_download: Allow the download of the encoder from the Hub.
+        precision: Precision in which the encoder computes; the embeddings are float32.
 
     Attributes:
         max_length: Maximum number of tokens that are read, special tokens included.
@@ -76,10 +81,13 @@ class TextEncoder:
         layer: int | None = None,
         device: str | torch.device = "auto",
         allow_download: bool = False,
+        precision: Precision = "fp32",
     ) -> None:
         self.layer = layer
         self.device = resolve_device(device)
-        self._model = frozen_encoder(name, self.device, allow_download)
+        self._model = frozen_encoder(name, self.device, allow_download, precision)
+        # For bfloat16 on a CPU, oneDNN compiles products for each size, so that few sizes are faster.
+        self._multiple = 8 if precision == "bf16" and self.device.type == "cpu" else 1
         layers = int(self._model.config.num_hidden_layers)
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
@@ -117,13 +125,19 @@ class TextEncoder:
         embeddings: dict[str, TokenEmbeddings] = {}
         for batch in _length_batches({text: ids for text, ids in token_ids.items() if len(ids) <= self.max_length}):
             rows = [torch.tensor(token_ids[text]) for text in batch]
-            input_ids = pad_sequence(rows, batch_first=True)
-            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-            states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))
+            input_ids, mask = self._padded(rows), self._padded([torch.ones_like(row) for row in rows])
+            states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))[: len(rows)]
             for text, row, vectors in zip(batch, rows, F.normalize(states, dim=-1).cpu(), strict=True):
                 content_mask = ~torch.isin(row, self._special_ids)
                 embeddings[text] = TokenEmbeddings(vectors[: len(row)], content_mask, text in long_texts)
         return embeddings
+
+    def _padded(self, rows: list[Tensor]) -> Tensor:
+        """Return (B, L) rows, padded by 0; with `_multiple`, additional rows are copies of the last one."""
+        copies = rows[-1:] * (-len(rows) % self._multiple)
+        padded = pad_sequence(rows + copies, batch_first=True)
+        columns = -padded.shape[1] % self._multiple
+        return F.pad(padded, [0, min(columns, self.max_length - padded.shape[1])])
 
     def _hidden_states(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Return (B, L, D) states of (B, L) tokens; the mask is 0 at padding."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
 from radreward.types import PromptSegments
+
+if TYPE_CHECKING:
+    from radreward.models.precision import Precision
 
 
 class PromptTemplate(ABC):
@@ -24,6 +27,10 @@ class PromptTemplate(ABC):
         from radreward.text.standard_wording import may_report_finding  # half a second to import
 
         return may_report_finding(statement)
+
+    def in_precision(self, precision: Precision) -> PromptTemplate:
+        """Return the template of a scorer that computes in a precision, which only a template with a model has."""
+        return self
 
     def prepare(self, reports: Sequence[str]) -> None:  # noqa: B027 - most templates have nothing to prepare
         """Prepare for the prompts of many reports; results do not depend on it."""

@@ -11,6 +11,7 @@ from os.path import commonprefix
 from typing import Literal, NamedTuple, cast
 
 from radreward.text.findings import FINDINGS
+from radreward.text.phrase_index import PhraseIndex
 from radreward.text.section_files import read_sections
 from radreward.text.spelling import spellings
 
@@ -141,8 +142,8 @@ def _branch(phrases: Sequence[str]) -> str:
 
 
 @lru_cache(1)
-def _lexicon_pattern() -> re.Pattern[str]:
-    return compile_phrases(phrase_categories())
+def _lexicon_index() -> PhraseIndex:
+    return PhraseIndex(phrase_categories())
 
 
 @lru_cache(None)
@@ -164,8 +165,8 @@ def match_lexicon(text: str) -> Iterator[_LexiconMatch]:
     >>> [(match.category, match.start, match.end) for match in match_lexicon("Small left pleural effusion")]
     [('F', 0, 5), ('Z', 6, 10), ('N', 11, 27)]
     """
-    for match in _lexicon_pattern().finditer(lowercase_same_length(text)):
-        yield _LexiconMatch(phrase_categories()[match[0]], *match.span())
+    for phrase, start in _lexicon_index().find(lowercase_same_length(text)):
+        yield _LexiconMatch(phrase_categories()[phrase], start, start + len(phrase))
 
 
 def head_word(phrase: str) -> str:

@@ -37,6 +37,7 @@ from radreward.text.measurements import (
 )
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
+from radreward.text.phrase_index import PhraseIndex
 from radreward.text.read_names import READ_NAMES, fracture_of, states_of_parts
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
@@ -108,7 +109,7 @@ _FINDING_OF_NAME: dict[str, str] = {
     form: key for key, finding in FINDINGS.items() for name in finding.names for form in _name_forms(name)
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
-_FINDING = compile_phrases(_FINDING_OF_NAME)
+_FINDING = PhraseIndex(_FINDING_OF_NAME)
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = re.compile(
     compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b| than\b)(?<!slightly(?! #))"
@@ -230,7 +231,7 @@ def _find_mentions(lower: str) -> list[Mention]:
     Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
     """
     ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
-    names = [Mention(_FINDING_OF_NAME[match[0]], *match.span()) for match in _FINDING.finditer(lower)]
+    names = [Mention(_FINDING_OF_NAME[name], start, start + len(name)) for name, start in _FINDING.find(lower)]
     names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
     found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]

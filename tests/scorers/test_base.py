@@ -56,6 +56,29 @@ def test_any_sequence_is_read_by_position(scorer: Scorer, kind: str, data: st.Da
         np.testing.assert_array_equal(scores.total, expected.total)
 
 
+@given(references=REPORTS, data=st.data())
+def test_windows_keep_rows_and_have_the_candidates_of_a_reference_side_by_side(
+    references: list[Any], data: st.DataObject
+) -> None:
+    candidates: list[Any] = data.draw(st.permutations(references))
+    expected = ROUGE("1").score(references, candidates)
+    windows: list[list[str]] = []
+
+    class InWindows(ROUGE):
+        pairs_per_window = 2
+
+        def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+            windows.append(list(references))
+            return super()._score_valid(references, candidates)
+
+    scores = InWindows("1").score(references, candidates)
+    assert scores.status == expected.status
+    np.testing.assert_array_equal(scores.total, expected.total)
+    assert all(len(window) == 2 for window in windows[:-1])
+    seen = [text for window in windows for text in window]
+    assert seen == sorted(seen, key=seen.index)
+
+
 def test_context_of_another_type_is_refused(scorer: Scorer) -> None:
     wrong: list[Any] = [None, {"age": 70}]
     with pytest.raises(InputError, match="contexts, index 1: Expected a `PatientContext` or None but got dict"):

@@ -48,11 +48,11 @@ def test_bertscore_and_chexbert_similarity_match_formulas() -> None:
         assert bertscore.score([reference], [candidate]).total.item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_scores_independent_of_chunk_and_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_independent_of_window_and_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = BERTScore("tiny-bert")
     texts = [*REPORTS, *CANDIDATES] * 2, [*CANDIDATES, *REPORTS] * 2
     expected = scorer.score(*texts).total
-    monkeypatch.setattr("radreward.scorers.embedding.CHUNK_SIZE", 5)
+    monkeypatch.setattr(scorer, "pairs_per_window", 5)
     monkeypatch.setattr("radreward.models.text_encoder.MAX_BATCH_TOKENS", 1)
     torch.testing.assert_close(scorer.score(*texts).total, expected)
 

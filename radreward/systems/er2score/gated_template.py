@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from radreward.models.finding_gate import POSSIBLE, embedded_gate, unread_statements
+from radreward.models.finding_gate import POSSIBLE, FindingGate, embedded_gate, unread_statements
+from radreward.models.precision import Precision
 from radreward.prompts.template import StatementPairTemplate
 from radreward.text.sentence_splitter import split_sentences
 
@@ -13,20 +14,35 @@ from radreward.text.sentence_splitter import split_sentences
 class GatedStatementPairTemplate(StatementPairTemplate):
     """Statements apart, without those of technique, image quality, limits and advice, by `FindingGate` on the CPU.
 
+    Args:
+        precision: Precision of the gate.
+
     >>> template = GatedStatementPairTemplate()
     >>> [template.reads(text) for text in ("Two views were obtained.", "Mild effusion.", "Tree-in-bud pattern.")]
     [False, True, True]
     """
 
+    def __init__(self, precision: Precision = "fp32") -> None:
+        self.precision: Precision = precision
+
+    @property
+    def gate(self) -> FindingGate:
+        """The gate, which is loaded when it is needed."""
+        return embedded_gate(precision=self.precision)
+
+    def in_precision(self, precision: Precision) -> GatedStatementPairTemplate:
+        """See `PromptTemplate.in_precision`."""
+        return type(self)(precision)
+
     def reads(self, statement: str) -> bool:
         """Return False for a denial, a normal statement, and one whose probability is below `POSSIBLE`."""
-        return statement in embedded_gate().reporting([statement], POSSIBLE)
+        return statement in self.gate.reporting([statement], POSSIBLE)
 
     def prepare(self, reports: Sequence[str]) -> None:
         """Encode the statements that need the gate together; it keeps their probabilities."""
         if unread := unread_statements(chain.from_iterable(map(split_sentences, dict.fromkeys(reports)))):
-            embedded_gate().probabilities(unread)
+            self.gate.probabilities(unread)
 
     def fingerprint(self) -> str:
         """Return the name of the template with the hash of the gate."""
-        return f"{super().fingerprint()} {embedded_gate().fingerprint}"
+        return f"{super().fingerprint()} {self.gate.fingerprint}"

@@ -101,10 +101,12 @@ class RewardModelScorer(Scorer):
         self.has_quality = artifact.finding_weights_calibration is not None
         self.requires_report = model.backbone.name == EMBEDDED_BACKBONE
         self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
-        self._prompt_encoder = PromptEncoder(
-            model.backbone.name, model.criteria, artifact.template, artifact.max_length
-        )
         self._model = for_inference(model, precision)
+        self.device = self._device = next(self._model.parameters()).device
+        # The gate of a template is on the CPU.
+        self._gate_precision: Precision = precision if self._device.type == "cpu" else "fp32"
+        self._template = artifact.template.in_precision(self._gate_precision)
+        self._prompt_encoder = PromptEncoder(model.backbone.name, model.criteria, self._template, artifact.max_length)
         # Statements can be located only in prompts that contain nothing but the two reports.
         self.has_evidence = (
             isinstance(model, EvidenceRewardModel)
@@ -112,7 +114,6 @@ class RewardModelScorer(Scorer):
             and artifact.template.standardizes_reports
         )
         self.uses_context = self.has_evidence and self.has_quality
-        self.device = self._device = next(self._model.parameters()).device
         self.max_batch_tokens = max_batch_tokens or (1024 if self._device.type == "cpu" else 16_384)
 
     @property
@@ -151,7 +152,7 @@ class RewardModelScorer(Scorer):
             model.criteria.to_dict(),
             model.backbone.name,
             model.settings,
-            artifact.template.fingerprint(),
+            self._template.fingerprint(),
             artifact.max_length,
             *(
                 curves.to_dict() if curves else None
@@ -201,7 +202,9 @@ class RewardModelScorer(Scorer):
         """Return what rules decide about each pair; None if they have no share in the scores."""
         if not self.artifact.rule_share:
             return None
-        findings = read_findings(dict.fromkeys((*references, *candidates)), embedded_gate())
+        findings = read_findings(
+            dict.fromkeys((*references, *candidates)), embedded_gate(precision=self._gate_precision)
+        )
         return [
             AGREEMENT
             if wording_key(reference) == wording_key(candidate)
@@ -214,7 +217,7 @@ class RewardModelScorer(Scorer):
         criteria = self.artifact.model.criteria
         outputs = torch.full((len(references), len(criteria) + 2), torch.nan)
         pairs: list[PairStatements | None] = [None] * len(references)
-        self.artifact.template.prepare([*references, *candidates])
+        self._template.prepare([*references, *candidates])
         paths, status = self._encode_pairs(references, candidates)
         output_of = self._compute_outputs(list(dict.fromkeys(path for path in paths if path)))
         for row, path in enumerate(paths):
@@ -241,7 +244,11 @@ class RewardModelScorer(Scorer):
     ) -> tuple[tuple[StatementEvidence, ...] | None, ...]:
         """Return the statements of each pair with their errors, and add the share of rules to the (n, N) counts."""
         tags = self.artifact.model.criteria.tags
-        unread = embedded_gate().in_other_words(_statement_texts(pairs)) if decisions else frozenset[str]()
+        unread = (
+            embedded_gate(precision=self._gate_precision).in_other_words(_statement_texts(pairs))
+            if decisions
+            else frozenset[str]()
+        )
         located: list[tuple[StatementEvidence, ...] | None] = []
         for row, pair in enumerate(pairs):
             if pair is None:

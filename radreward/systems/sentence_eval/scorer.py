@@ -100,7 +100,7 @@ class SentenceScorer(Scorer):
         self.judge = judge
         if isinstance(judge, RelationJudge):
             self.device, self.precision = judge.device, judge.artifact.precision
-        self.gate = embedded_gate(str(self.device or "cpu"))
+        self.gate = embedded_gate(str(self.device or "cpu"), self.precision)
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})

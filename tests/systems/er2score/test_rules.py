@@ -52,7 +52,7 @@ def test_errors_by_statement_add_up_to_the_counts(reference: list[Fact], candida
     texts = {Side.REFERENCE: "Left effusion. Left effusion or edema.", Side.CANDIDATE: "A nodule."}
     statements = {
         side: StatementTokens(text, spans, torch.zeros(0))
-        for (side, text), spans in zip(texts.items(), ([(0, 14), (15, 38)], [(0, 9)]), strict=True)
+        for (side, text), spans in zip(texts.items(), (((0, 14), (15, 38)), ((0, 9),)), strict=True)
     }
     nothing = {side: torch.zeros(len(part.spans) + 1, len(criteria)) for side, part in statements.items()}
     located = decision.mean_errors(nothing, statements, rule_share=1.0)
@@ -66,8 +66,8 @@ def test_errors_by_statement_add_up_to_the_counts(reference: list[Fact], candida
 
 def test_statements_of_a_fact_share_its_errors() -> None:
     decision = RuleDecision(0.0, 0.5, ((1, FactError(OMISSION, True, Fact("effusion"), None)),))
-    statements = StatementTokens("Effusion. Clear. An effusion.", [(0, 9), (10, 16), (17, 29)], torch.zeros(0))
-    other = StatementTokens("Clear.", [(0, 6)], torch.zeros(0))
+    statements = StatementTokens("Effusion. Clear. An effusion.", ((0, 9), (10, 16), (17, 29)), torch.zeros(0))
+    other = StatementTokens("Clear.", ((0, 6),), torch.zeros(0))
     errors = {Side.REFERENCE: torch.ones(4, 2), Side.CANDIDATE: torch.zeros(2, 2)}
     located = decision.mean_errors(errors, {Side.REFERENCE: statements, Side.CANDIDATE: other}, rule_share=0.5)
     assert located[Side.REFERENCE].tolist() == [[0.75, 0.875], [0.75, 0.75], [0.75, 0.875], [0.75, 0.75]]

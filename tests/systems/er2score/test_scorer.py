@@ -89,11 +89,11 @@ def test_load_folder_without_model_raises(tmp_path: Path, monkeypatch: pytest.Mo
         radreward.load("er2score")
 
 
-def test_scores_do_not_depend_on_sort_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_do_not_depend_on_the_windows() -> None:
     scorer = RewardModelScorer(_artifact(), on_too_long="truncate")
     references, candidates = [*REFERENCES, "a", "b"], [*CANDIDATES, "b" * 300, ""]
     batched = scorer.score(references, candidates)
-    monkeypatch.setattr("radreward.systems.er2score.scorer.SORT_WINDOW", 2)
+    scorer.pairs_per_window = 2
     parts = scorer.score(references, candidates)
     assert parts.status == batched.status
     torch.testing.assert_close(parts.total, batched.total, rtol=1e-5, atol=1e-5, equal_nan=True)

@@ -51,7 +51,7 @@ def test_statements_are_those_of_the_reports_and_share_all_errors(reference: str
              ((Side.CANDIDATE, f"{candidate} Effusion."), (Side.REFERENCE, f"No effusion. {reference}"))}  # fmt: skip
     for side, text in texts.items():
         own = [entry for entry in scores.evidence[0] if entry.side == side]
-        assert [(entry.start, entry.end) for entry in own] == sentence_spans(text)
+        assert [(entry.start, entry.end) for entry in own] == list(sentence_spans(text))
         assert all(text[entry.start : entry.end] == entry.text for entry in own)
         assert all(value >= MIN_ERRORS for entry in own for value in entry.errors.values())
     assert scores.error_counts is not None

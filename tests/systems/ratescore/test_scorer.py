@@ -135,10 +135,10 @@ def test_sentences_are_tagged_once_and_names_embedded_once(monkeypatch: pytest.M
     assert len(encoded) == len(set(encoded)) > 5
 
 
-def test_chunk_size_does_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_do_not_change_scores(scorer: RaTEScore, monkeypatch: pytest.MonkeyPatch) -> None:
     references, candidates = [REFERENCE, *CANDIDATES] * 2, [*CANDIDATES, REFERENCE] * 2
     unchunked = scorer.score(references, candidates)
-    monkeypatch.setattr("radreward.systems.ratescore.scorer.CHUNK_SIZE", 3)
+    monkeypatch.setattr(scorer, "pairs_per_window", 3)
     chunked = scorer.score(references, candidates)
     torch.testing.assert_close(chunked.total, unchunked.total)
     assert chunked.status == unchunked.status
