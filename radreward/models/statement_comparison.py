@@ -1,0 +1,167 @@
+"""Statements of two reports, each with what the rules decide about it, the same for every scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, islice
+from typing import Literal, NamedTuple
+
+from radreward.models.finding_gate import FindingGate
+from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.text.fact_differences import Detail, find_differences
+from radreward.text.fact_matching import FactMatch, is_included, match_facts
+from radreward.text.fact_statements import FactStatement, is_stated, report_statements
+from radreward.text.facts import Fact
+from radreward.text.findings import ancestors, is_related
+from radreward.text.report_reading import read_report
+from radreward.types import Side
+
+FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented", "unread"]
+UNMATCHED: Mapping[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
+"""Kind of a finding that only this report states."""
+
+
+class ComparedStatement(NamedTuple):
+    """A statement, and what the other report states on its findings."""
+
+    side: Side
+    """Report that contains it."""
+    start: int
+    end: int
+    text: str
+    kind: FindingKind | None
+    """None for a denial without a counterpart."""
+    counterpart: str = ""
+    """Statements of the other report on the same findings; empty if there are none."""
+    details: tuple[Detail, ...] = ()
+    """Details that differ."""
+
+
+class _Judgement(NamedTuple):
+    kind: FindingKind
+    counterparts: Sequence[FactStatement] = ()
+    details: tuple[Detail, ...] = ()
+
+
+def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[ComparedStatement]:
+    """Return the statements with findings or denials of both reports, those of the reference first, in text order.
+
+    Facts are matched by `match_facts`. A finding that the other report denies or calls resolved is contradicted, and so
+    is the denial. A statement of several findings of different kinds differs. "unread" are statements without facts
+    that pass the gate; other statements without facts, such as the technique, are left out.
+
+    Args:
+        reports: Both reports, normalized by `normalize_report`.
+        gate: Gate of the statements that the rules do not read.
+
+    >>> from radreward.models.finding_gate import embedded_gate
+    >>> texts = {Side.REFERENCE: "Left effusion. Scar. No edema.", Side.CANDIDATE: "Right effusion. Mild edema."}
+    >>> [(entry.side, entry.kind, entry.details) for entry in compare_statements(texts, embedded_gate())[:3]]
+    [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
+    """
+    findings = read_findings(reports.values(), gate)
+    matches = match_facts(read_report(reports[Side.REFERENCE]).facts, read_report(reports[Side.CANDIDATE]).facts)
+    sides = [_ReportSide(side, reports[side], findings[reports[side]], matches) for side in Side]
+    compared: list[ComparedStatement] = []
+    for own, other in (sides, sides[::-1]):
+        for statement in own.statements:
+            place = own.side, statement.start, statement.end, own.text[statement.start : statement.end]
+            if statement.sentence in own.findings.unread:
+                compared.append(ComparedStatement(*place, "unread"))
+            elif statement.facts:
+                judgements = list(dict.fromkeys(own.judge(statement, other)))
+                counterparts = dict.fromkeys(chain.from_iterable(entry.counterparts for entry in judgements))
+                compared.append(
+                    ComparedStatement(
+                        *place,
+                        _common_kind([entry.kind for entry in judgements]),
+                        " ".join(dict.fromkeys(other.text[entry.start : entry.end] for entry in counterparts)),
+                        tuple(dict.fromkeys(chain.from_iterable(entry.details for entry in judgements))),
+                    )
+                )
+    return compared
+
+
+def _common_kind(kinds: Sequence[FindingKind]) -> FindingKind | None:
+    if len(set(kinds)) < 2:
+        return kinds[0] if kinds else None
+    return "contradicted" if "contradicted" in kinds else "differs"
+
+
+class _ReportSide:
+    """Statements of a report, and the matches of their facts."""
+
+    def __init__(self, side: Side, text: str, findings: ReportFindings, matches: Sequence[FactMatch]) -> None:
+        self.side, self.text, self.findings, self.matches = side, text, findings, matches
+        self.statements = report_statements(text)
+        self._number = list(Side).index(side)
+        self._matches_of, self._statement_of = cache(self._find_matches), cache(self._find_statement)
+
+    def judge(self, statement: FactStatement, other: _ReportSide) -> Iterator[_Judgement]:
+        """Yield what the matches of each fact say about it; denials without a counterpart give nothing."""
+        for fact in statement.facts:
+            if is_stated(fact):
+                for match in self._matches_of(fact):
+                    yield self._judge_match(match, other)
+            elif fact.finding in self.findings.denied:
+                yield from self._judge_denial(fact.finding, other)
+
+    def _judge_match(self, match: FactMatch, other: _ReportSide) -> _Judgement:
+        own, others = match[self._number], match[other._number]
+        if others:
+            counterparts = tuple(filter(None, map(other._statement_of, others)))
+            if match.result != "matched":
+                return _Judgement("contradicted", counterparts)
+            details = tuple(entry.detail for entry in find_differences(match))
+            return _Judgement("differs" if details else "matched", counterparts, details)
+        denials = other._denials_of(own[0]) if other.findings.denies(own[0].finding) else ()
+        return _denied(own[0], denials) if denials else _Judgement(UNMATCHED[self.side])
+
+    def _judge_denial(self, denied: str, other: _ReportSide) -> Iterator[_Judgement]:
+        """Yield a judgement per finding that only the other report states, else a match if it denies the same."""
+        stated = [match[other._number] for match in self.matches if not match[self._number]]
+        refuted = [facts[0] for facts in stated if denied in ancestors(facts[0].finding)]
+        for fact in refuted:
+            yield _denied(fact, tuple(filter(None, [other._statement_of(fact)])))
+        if not refuted and denied in other.findings.denied:
+            yield _Judgement("matched", other._denials_of(Fact(denied)))
+
+    def _denials_of(self, stated: Fact) -> tuple[FactStatement, ...]:
+        """Return the first statement that denies a finding, or a more general one."""
+        names = self.findings.denied.intersection(ancestors(stated.finding))
+        denying = (
+            entry
+            for entry in self.statements
+            if any(fact.finding in names and not is_stated(fact) for fact in entry.facts)
+        )
+        return tuple(islice(denying, 1))
+
+    def _find_statement(self, fact: Fact) -> FactStatement | None:
+        """Return the statement of a fact whose details may stand in several: the first of the closest."""
+
+        def closeness(statement: FactStatement) -> int:
+            return max((_closeness(own, fact) for own in statement.facts if is_stated(own)), default=0)
+
+        best = max(self.statements, key=closeness, default=None)
+        return best if best and closeness(best) else None
+
+    def _find_matches(self, fact: Fact) -> list[FactMatch]:
+        """Return the matches of a fact as its sentence states it: those of the closest facts."""
+        closeness = [max((_closeness(fact, own) for own in match[self._number]), default=0) for match in self.matches]
+        best = max(closeness, default=0)
+        return [match for match, value in zip(self.matches, closeness, strict=True) if best and value == best]
+
+
+def _denied(fact: Fact, counterparts: tuple[FactStatement, ...]) -> _Judgement:
+    """Return the judgement of a finding that one report states and the other one denies; if resolved, both agree."""
+    if fact.positive:
+        return _Judgement("contradicted", counterparts)
+    return _Judgement("differs", counterparts, ("change",))
+
+
+def _closeness(fact: Fact, other: Fact) -> int:
+    """Return how surely a fact is part of another one, from 0 (it is not) to 4 (they are equal)."""
+    if fact.positive != other.positive or not is_related(fact.finding, other.finding):
+        return 0
+    return 4 if fact == other else 3 if is_included(fact, other) else 1 + (fact.finding == other.finding)
