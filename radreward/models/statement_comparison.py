@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain, islice
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from radreward.models.finding_gate import FindingGate
 from radreward.models.report_findings import ReportFindings, read_findings
@@ -17,6 +18,7 @@ from radreward.text.findings import ancestors, is_related
 from radreward.text.report_reading import read_report
 from radreward.types import Side
 
+T = TypeVar("T")
 FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented", "unread"]
 UNMATCHED: Mapping[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
 """Kind of a finding that only this report states."""
@@ -66,26 +68,24 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
     compared: list[ComparedStatement] = []
     for own, other in (sides, sides[::-1]):
         for statement in own.statements:
-            place = own.side, statement.start, statement.end, own.text[statement.start : statement.end]
+            place = own.side, statement.start, statement.end, own.words(statement)
             if statement.sentence in own.findings.unread:
                 compared.append(ComparedStatement(*place, "unread"))
             elif statement.facts:
-                judgements = list(dict.fromkeys(own.judge(statement, other)))
+                judgements = list(own.judge(statement, other))
+                kind = _common_kind({entry.kind for entry in judgements})
+                if kind == "contradicted":
+                    judgements = [entry for entry in judgements if entry.kind == kind]
                 counterparts = dict.fromkeys(chain.from_iterable(entry.counterparts for entry in judgements))
-                compared.append(
-                    ComparedStatement(
-                        *place,
-                        _common_kind([entry.kind for entry in judgements]),
-                        " ".join(dict.fromkeys(other.text[entry.start : entry.end] for entry in counterparts)),
-                        tuple(dict.fromkeys(chain.from_iterable(entry.details for entry in judgements))),
-                    )
-                )
+                words = " ".join(dict.fromkeys(other.words(entry) for entry in counterparts))
+                details = tuple(dict.fromkeys(chain.from_iterable(entry.details for entry in judgements)))
+                compared.append(ComparedStatement(*place, kind, words, details))
     return compared
 
 
-def _common_kind(kinds: Sequence[FindingKind]) -> FindingKind | None:
-    if len(set(kinds)) < 2:
-        return kinds[0] if kinds else None
+def _common_kind(kinds: Set[FindingKind]) -> FindingKind | None:
+    if len(kinds) < 2:
+        return next(iter(kinds), None)
     return "contradicted" if "contradicted" in kinds else "differs"
 
 
@@ -96,7 +96,13 @@ class _ReportSide:
         self.side, self.text, self.findings, self.matches = side, text, findings, matches
         self.statements = report_statements(text)
         self._number = list(Side).index(side)
-        self._matches_of, self._statement_of = cache(self._find_matches), cache(self._find_statement)
+        stated = [(fact, entry) for entry in self.statements for fact in entry.facts if is_stated(fact)]
+        self._statements_of = cache(_Closest(stated).to)
+        self._matches_of = cache(_Closest([(fact, match) for match in matches for fact in match[self._number]]).to)
+
+    def words(self, statement: FactStatement) -> str:
+        """Return the text of a statement."""
+        return self.text[statement.start : statement.end]
 
     def judge(self, statement: FactStatement, other: _ReportSide) -> Iterator[_Judgement]:
         """Yield what the matches of each fact say about it; denials without a counterpart give nothing."""
@@ -110,7 +116,7 @@ class _ReportSide:
     def _judge_match(self, match: FactMatch, other: _ReportSide) -> _Judgement:
         own, others = match[self._number], match[other._number]
         if others:
-            counterparts = tuple(filter(None, map(other._statement_of, others)))
+            counterparts = tuple(chain.from_iterable(other._statements_of(fact)[:1] for fact in others))
             if match.result != "matched":
                 return _Judgement("contradicted", counterparts)
             details = tuple(entry.detail for entry in find_differences(match))
@@ -123,7 +129,7 @@ class _ReportSide:
         stated = [match[other._number] for match in self.matches if not match[self._number]]
         refuted = [facts[0] for facts in stated if denied in ancestors(facts[0].finding)]
         for fact in refuted:
-            yield _denied(fact, tuple(filter(None, [other._statement_of(fact)])))
+            yield _denied(fact, other._statements_of(fact)[:1])
         if not refuted and denied in other.findings.denied:
             yield _Judgement("matched", other._denials_of(Fact(denied)))
 
@@ -137,21 +143,6 @@ class _ReportSide:
         )
         return tuple(islice(denying, 1))
 
-    def _find_statement(self, fact: Fact) -> FactStatement | None:
-        """Return the statement of a fact whose details may stand in several: the first of the closest."""
-
-        def closeness(statement: FactStatement) -> int:
-            return max((_closeness(own, fact) for own in statement.facts if is_stated(own)), default=0)
-
-        best = max(self.statements, key=closeness, default=None)
-        return best if best and closeness(best) else None
-
-    def _find_matches(self, fact: Fact) -> list[FactMatch]:
-        """Return the matches of a fact as its sentence states it: those of the closest facts."""
-        closeness = [max((_closeness(fact, own) for own in match[self._number]), default=0) for match in self.matches]
-        best = max(closeness, default=0)
-        return [match for match, value in zip(self.matches, closeness, strict=True) if best and value == best]
-
 
 def _denied(fact: Fact, counterparts: tuple[FactStatement, ...]) -> _Judgement:
     """Return the judgement of a finding that one report states and the other one denies; if resolved, both agree."""
@@ -160,8 +151,26 @@ def _denied(fact: Fact, counterparts: tuple[FactStatement, ...]) -> _Judgement:
     return _Judgement("differs", counterparts, ("change",))
 
 
+class _Closest(Generic[T]):
+    """What belongs to facts, by facts that may have fewer or more details."""
+
+    def __init__(self, entries: Iterable[tuple[Fact, T]]) -> None:
+        self._entries = defaultdict[str, list[tuple[Fact, T]]](list)
+        for fact, value in entries:
+            self._entries[fact.finding].append((fact, value))
+
+    def to(self, fact: Fact) -> tuple[T, ...]:
+        """Return what belongs to the closest facts about the finding or a related one; empty if there are none."""
+        related = (entries for name, entries in self._entries.items() if is_related(name, fact.finding))
+        found = [(_closeness(fact, other), value) for other, value in chain.from_iterable(related)]
+        best = max((closeness for closeness, _ in found), default=0)
+        return tuple(value for closeness, value in found if best and closeness == best)
+
+
 def _closeness(fact: Fact, other: Fact) -> int:
-    """Return how surely a fact is part of another one, from 0 (it is not) to 4 (they are equal)."""
-    if fact.positive != other.positive or not is_related(fact.finding, other.finding):
+    """Return how surely two facts about related findings are one, from 0 (they are not) to 4 (they are equal)."""
+    if fact == other:
+        return 4
+    if fact.positive != other.positive:
         return 0
-    return 4 if fact == other else 3 if is_included(fact, other) else 1 + (fact.finding == other.finding)
+    return 3 if is_included(fact, other) or is_included(other, fact) else 1 + (fact.finding == other.finding)
