@@ -135,7 +135,7 @@ def _of_statement(
     if kind not in _IN_BOTH:
         for entry in judged:
             other = entry.counterpart
-            if entry.kind in _IN_BOTH and any(other in words or words in other for words in unread):
+            if other and entry.kind in _IN_BOTH and any(other in words or words in other for words in unread):
                 kind, counterpart = entry.kind, other
     if kind:
         criteria = [

@@ -59,7 +59,7 @@ def report_statements(report: str) -> list[FactStatement]:
         if not found:
             continue
         start, end = found.span()
-        if sentence.section in BODY_SECTIONS and not is_heading(sentence):
+        if sentence.section in BODY_SECTIONS and (sentence.facts or not is_heading(sentence)):
             statements += [
                 FactStatement(start + first, start + last, facts, sentence.text)
                 for first, last, facts in _divide(found[0])
@@ -76,7 +76,9 @@ def _divide(sentence: str) -> list[tuple[int, int, tuple[Fact, ...]]]:
     cuts = [0]
     for (_, end, _), (start, _, _) in zip(groups, groups[1:], strict=False):
         link = _LINK.search(text, end, start)
-        cuts += [_original(position, sentence) for position in (link.span() if link else (end, end))]
+        cuts += link.span() if link else (end, end)
+    if text != sentence:
+        cuts = [_original(position, sentence) for position in cuts]
     cuts.append(len(sentence))
     statements = []
     for start, end, (*_, facts) in zip(cuts[::2], cuts[1::2], groups, strict=True):
@@ -100,7 +102,7 @@ def _group_facts(parsed: ParsedSentence, length: int) -> list[tuple[int, int, li
 
 
 def _original(position: int, sentence: str) -> int:
-    """Return the offset in a sentence of a position in the text that `write_out` makes of it, if it is different."""
+    """Return the offset in a sentence of a position in the text that `write_out` makes of it."""
     shift = 0
     for match in ABBREVIATION.finditer(sentence):
         length = len(long_form(match))
