@@ -99,11 +99,11 @@ def _complete(judged: Iterable[MarkedFinding], texts: Mapping[Side, str]) -> lis
         starts, ends = [entry.start for entry in statements], [entry.end for entry in statements]
         own: list[list[MarkedFinding]] = [[] for _ in statements]
         for entry in (entry for entry in judged if entry.side is side):
-            start, end = entry.span
-            overlapping = own[bisect_right(ends, start) : bisect_left(starts, end)]
-            for entries in overlapping:
-                entries.append(entry)
-            if not overlapping and (entry.kind in _IN_BOTH or entry.criterion):
+            numbers = range(bisect_right(ends, entry.span[0]), bisect_left(starts, entry.span[1]))
+            wrong = [number for number in numbers if statements[number].kind not in ("matched", None)]
+            for number in numbers:  # the errors of a sentence are in those of its findings that do not match
+                own[number].append(entry if number in (wrong or numbers) else replace(entry, criterion=""))
+            if not numbers and (entry.kind in _IN_BOTH or entry.criterion):
                 found.append(entry)
         for statement, entries in zip(statements, own, strict=True):
             found += _of_statement(statement, entries, unread[side.other])
@@ -138,10 +138,7 @@ def _of_statement(
             if other and entry.kind in _IN_BOTH and any(other in words or words in other for words in unread):
                 kind, counterpart = entry.kind, other
     if kind:
-        criteria = [
-            entry.criterion for entry in judged if kind != "matched" or start <= entry.span[0] <= entry.span[1] <= end
-        ]
-        criterion = ", ".join(dict.fromkeys(filter(None, criteria)))
+        criterion = ", ".join(dict.fromkeys(entry.criterion for entry in judged if entry.criterion))
         yield MarkedFinding(side, kind, text, start, end, counterpart, criterion, details)
 
 

@@ -138,6 +138,18 @@ def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("reference", "criteria"), [("Edema.", ["", "omission"]), ("Nodule. Edema.", ["omission", "omission"])]
+)
+def test_errors_of_a_sentence_are_shown_in_its_findings_that_do_not_match(reference: str, criteria: list[str]) -> None:
+    candidate = "Edema and nodule, no effusion."
+    statement = StatementEvidence(Side.CANDIDATE, candidate, 0, len(candidate), {"omission": 0.9}, "")
+    found = marked_findings((statement,), {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    assert [(entry.text, entry.criterion) for entry in found if entry.side is Side.CANDIDATE] == [
+        *zip(["Edema", "nodule"], criteria, strict=True)
+    ]
+
+
 def test_contradicted_statement_is_not_matched() -> None:
     reference, candidate = "No pneumothorax.", "Right pneumothorax."
     scores = load("er2score").score([reference], [candidate])
