@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from radreward.models.finding_gate import FindingGate
+from radreward.models.finding_gate import POSSIBLE, FindingGate
 from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.text.fact_differences import Detail, find_differences
 from radreward.text.fact_matching import FactMatch, is_included, match_facts
@@ -38,6 +38,8 @@ class ComparedStatement(NamedTuple):
     """Statements of the other report on the same findings; empty if there are none."""
     details: tuple[Detail, ...] = ()
     """Details that differ."""
+    is_probable: bool = True
+    """False for an unread statement that only may report a finding; no quality counts it."""
 
 
 class _Judgement(NamedTuple):
@@ -51,7 +53,7 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
 
     Facts are matched by `match_facts`. A finding that the other report denies or calls resolved is contradicted, and so
     is the denial. A statement of several findings of different kinds differs. "unread" are statements without facts
-    that pass the gate; other statements without facts, such as the technique, are left out.
+    that may report a finding, see `POSSIBLE`; others without facts, such as most of the technique, are left out.
 
     Args:
         reports: Both reports, normalized by `normalize_report`.
@@ -65,12 +67,15 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
     findings = read_findings(reports.values(), gate)
     matches = match_facts(read_report(reports[Side.REFERENCE]).facts, read_report(reports[Side.CANDIDATE]).facts)
     sides = [_ReportSide(side, reports[side], findings[reports[side]], matches) for side in Side]
+    unread = [text for report in reports.values() for text in read_report(report).unread]
+    possible = frozenset(unread) - gate.dismissed(unread, POSSIBLE)
     compared: list[ComparedStatement] = []
     for own, other in (sides, sides[::-1]):
         for statement in own.statements:
             place = own.side, statement.start, statement.end, own.words(statement)
-            if statement.sentence in own.findings.unread:
-                compared.append(ComparedStatement(*place, "unread"))
+            if statement.sentence in possible:
+                is_probable = statement.sentence in own.findings.unread
+                compared.append(ComparedStatement(*place, "unread", is_probable=is_probable))
             elif statement.facts:
                 judgements = list(own.judge(statement, other))
                 kind = _common_kind({entry.kind for entry in judgements})

@@ -126,12 +126,14 @@ def _of_statement(
         unread: Statements of the other report that the rules do not read: if one is the counterpart of a finding or
             denial that the rules do not match, the scorer decides.
     """
-    side, start, end, text, kind, counterpart, details = statement
-    if kind == "unread" and judged:
+    side, start, end, text, kind, counterpart, details, is_probable = statement
+    if kind == "unread":
+        judged = [entry for entry in judged if is_probable or entry.kind in _IN_BOTH or entry.criterion]
         for entry in judged:
             first, last = max(start, entry.span[0]), min(end, entry.span[1])
             yield replace(entry, text=text[first - start : last - start], start=first, end=last)
-        return
+        if judged:
+            return
     if kind not in _IN_BOTH:
         for entry in judged:
             other = entry.counterpart
