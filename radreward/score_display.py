@@ -76,7 +76,7 @@ def _html_row(number: int, values: Sequence[Any]) -> str:
 
 def _evidence_html(evidence: Any) -> str:
     """Return evidence as HTML. Missing entries are marked as deleted, extra entries as inserted."""
-    if isinstance(evidence, Mapping) and set(evidence) == {"missing", "extra"}:
+    if isinstance(evidence, Mapping) and {"missing", "extra"} <= set(evidence):
         marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
         marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]
         return f"<p>{' '.join(marked) or 'no difference'}</p>"

@@ -20,7 +20,7 @@ from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
 from radreward.text.lexicon import match_lexicon
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
-from radreward.types import Entity, Scores
+from radreward.types import Entity, Scores, Side
 
 _EntityTuple = tuple[str, ...]
 _STATUS_NO_TUPLES = "no entity in either report"
@@ -34,7 +34,8 @@ class EntityF1(StatelessScorer):
     The tagger's entities become a set of tuples: (type, head) for each entity, as (Abnormality, effusion), and
     (type, head, word) for each modifying word, as (Abnormality, effusion, left). The score is
     2 |A ∩ B| / (|A| + |B|): 0 if one report has no entity, no score if neither has. The evidence lists tuples missing
-    from the candidate and tuples only in the candidate. For the quality, rules compare the findings that they read, see
+    from the candidate, tuples only in the candidate, and the findings of both reports in words that the rules do not
+    know. For the quality, rules compare the findings that they read, see
     `compare_findings`. The others agree if their head words do, see `head_word`. The total breaks ties, see
     `break_ties`.
 
@@ -81,7 +82,14 @@ class EntityF1(StatelessScorer):
         ]
         total = torch.tensor([set_f1(*row) for row in rows], dtype=torch.float32)
         status = tuple(STATUS_OK if any(row) else _STATUS_NO_TUPLES for row in rows)
-        evidence = tuple({"missing": sorted(ref - cand), "extra": sorted(cand - ref)} for ref, cand in rows)
+        evidence = tuple(
+            {
+                "missing": sorted(ref - cand),
+                "extra": sorted(cand - ref),
+                "unread": {Side.REFERENCE: findings[reference].unread, Side.CANDIDATE: findings[candidate].unread},
+            }
+            for (ref, cand), reference, candidate in zip(rows, references, candidates, strict=True)
+        )
         quality = [
             compare_findings(findings[reference], findings[candidate], context).quality_by_head_word()
             for reference, candidate, context in zip(references, candidates, contexts, strict=True)

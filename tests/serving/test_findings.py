@@ -1,5 +1,7 @@
 """Findings from the evidence of every scorer that has one."""
 
+from dataclasses import asdict, replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,9 @@ from radreward import load
 from radreward.scorers.explanation import Explanation
 from radreward.serving.findings import MarkedFinding, marked_findings
 from radreward.systems.er2score.statements import StatementEvidence
+from radreward.systems.sentence_eval.scorer import JudgedSentence
 from radreward.text.normalization import normalize_report
+from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Side
 
 REFERENCE, CANDIDATE = (
@@ -63,7 +67,20 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
             entry.text: False for entry in evidence if entry.text == reference
         }
     statement = scores.evidence[0][0]._replace(errors={}, counterpart="")
-    assert [finding.kind for finding in marked_findings((statement,), {})] == ["unread"]
+    texts = {Side.REFERENCE: reference, Side.CANDIDATE: odd}
+    assert [(entry.kind, entry.text) for entry in marked_findings((statement,), texts)] == [
+        ("missed", reference),
+        ("unread", odd),
+    ]
+
+
+@pytest.mark.parametrize("name", ["crimson", "entity-f1", "ratescore", "sentence-eval"])
+def test_statement_that_only_may_report_a_finding_is_not_read_and_not_missed(name: str) -> None:
+    odd, edema = "Honeycomb-like texture at both bases.", "Edema."
+    scores = load(name).score([f"{odd} {edema}"], [edema])
+    assert scores.evidence
+    found = marked_findings(scores.evidence[0], {Side.REFERENCE: f"{odd} {edema}", Side.CANDIDATE: edema})
+    assert [(entry.kind, entry.text) for entry in found] == [("unread", odd), ("matched", edema), ("matched", edema)]
 
 
 def test_repeated_sentences_have_positions_of_their_own() -> None:
@@ -74,15 +91,16 @@ def test_repeated_sentences_have_positions_of_their_own() -> None:
     assert {finding.kind for finding in findings} == {"matched"}
 
 
-def test_crimson_shows_both_reports_of_a_match_and_its_wrong_details() -> None:
-    scores = load("crimson").score(["Large left effusion. Scarring."], ["Small left effusion. Scarring."])
+def test_crimson_shows_the_statements_of_a_match_and_the_details_that_differ() -> None:
+    reference, candidate = "Large left effusion. Scarring.", "Small left effusion. Scarring."
+    scores = load("crimson").score([reference], [candidate])
     assert scores.evidence
-    small, large = "mild left pleural effusion", "severe left pleural effusion"
-    assert marked_findings(scores.evidence[0], {}) == [
-        MarkedFinding(Side.REFERENCE, "differs", large, counterpart=small, criterion="severity"),
-        MarkedFinding(Side.CANDIDATE, "differs", small, counterpart=large, criterion="severity"),
-        MarkedFinding(Side.REFERENCE, "matched", "scarring", counterpart="scarring"),
-        MarkedFinding(Side.CANDIDATE, "matched", "scarring", counterpart="scarring"),
+    large, small = "Large left effusion.", "Small left effusion."
+    assert marked_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate}) == [
+        MarkedFinding(Side.REFERENCE, "differs", large, 0, 20, small, details=("severity",)),
+        MarkedFinding(Side.REFERENCE, "matched", "Scarring.", 21, 30, "Scarring."),
+        MarkedFinding(Side.CANDIDATE, "differs", small, 0, 20, large, details=("severity",)),
+        MarkedFinding(Side.CANDIDATE, "matched", "Scarring.", 21, 30, "Scarring."),
     ]
 
 
@@ -111,24 +129,34 @@ def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
     assert marked_findings(evidence, {Side.REFERENCE: "Clear.", Side.CANDIDATE: "Clear."}) == []
 
 
-def test_statements_with_likely_errors_and_matches_are_marked() -> None:
+def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
+    odd = "Finely branching lines at the left base."
+    texts = {Side.REFERENCE: "Rib fracture. Technique: portable. Nodule.", Side.CANDIDATE: f"{odd} No nodule."}
     statements = (
-        StatementEvidence(Side.CANDIDATE, "Edema.", 0, 6, {"significant_false_prediction": 0.8}, "No nodule."),
-        StatementEvidence(Side.CANDIDATE, "No nodule.", 7, 17, {"insignificant_omission": 0.2}, "No nodule."),
-        StatementEvidence(Side.REFERENCE, "No nodule.", 0, 10, {}, "No nodule."),
-        StatementEvidence(Side.REFERENCE, "Effusion.", 11, 20, {"significant_omission": 0.9}, "Edema."),
-        StatementEvidence(Side.REFERENCE, "Clear.", 21, 27, {}, "Edema."),
+        StatementEvidence(Side.CANDIDATE, odd, 0, 40, {}, "Rib fracture."),
+        StatementEvidence(Side.CANDIDATE, "No nodule.", 41, 51, {}, "Technique: portable."),
+        StatementEvidence(Side.REFERENCE, "Rib fracture.", 0, 13, {}, odd),
+        StatementEvidence(Side.REFERENCE, "Technique: portable.", 14, 34, {"omission": 0.8}, "No nodule."),
+        StatementEvidence(Side.REFERENCE, "Nodule.", 35, 42, {"omission": 0.7, "incorrect_severity": 0.6}, odd),
     )
-    found = marked_findings(
-        statements, {Side.CANDIDATE: "Edema. No nodule.", Side.REFERENCE: "No nodule. Effusion. Clear."}
-    )
-    assert [(entry.side, entry.kind, entry.text, entry.start, entry.end) for entry in found] == [
-        ("candidate", "invented", "Edema.", 0, 6),
-        ("candidate", "matched", "No nodule.", 7, 17),
-        ("reference", "matched", "No nodule.", 0, 10),
-        ("reference", "missed", "Effusion.", 11, 20),
+    assert [tuple(asdict(entry).values())[:7] for entry in marked_findings(statements, texts)] == [
+        ("reference", "matched", "Rib fracture.", 0, 13, odd, ""),
+        ("reference", "missed", "Technique: portable.", 14, 34, "", "omission"),
+        ("reference", "missed", "Nodule.", 35, 42, "", "omission, incorrect severity"),
+        ("candidate", "matched", odd, 0, 40, "Rib fracture.", ""),
     ]
-    assert [entry.criterion for entry in found] == ["significant false prediction", "", "", "significant omission"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "criteria"), [("Edema.", ["", "omission"]), ("Nodule. Edema.", ["omission", "omission"])]
+)
+def test_errors_of_a_sentence_are_shown_in_its_findings_that_do_not_match(reference: str, criteria: list[str]) -> None:
+    candidate = "Edema and nodule, no effusion."
+    statement = StatementEvidence(Side.CANDIDATE, candidate, 0, len(candidate), {"omission": 0.9}, "")
+    found = marked_findings((statement,), {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    assert [(entry.text, entry.criterion) for entry in found if entry.side is Side.CANDIDATE] == [
+        *zip(["Edema", "nodule"], criteria, strict=True)
+    ]
 
 
 def test_contradicted_statement_is_not_matched() -> None:
@@ -138,28 +166,81 @@ def test_contradicted_statement_is_not_matched() -> None:
     found = marked_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
     criterion = "significant false prediction"
     assert found == [
-        MarkedFinding(Side.CANDIDATE, "contradicted", candidate, 0, 19, reference, criterion),
         MarkedFinding(Side.REFERENCE, "contradicted", reference, 0, 16, candidate, criterion),
+        MarkedFinding(Side.CANDIDATE, "contradicted", candidate, 0, 19, reference, criterion),
     ]
 
 
-_STATEMENTS = st.sampled_from(["No edema.", "Edema.", "Small effusion.", "Large effusion.", "No effusion.", "Nodule."])
-_ERRORS = st.dictionaries(
-    st.sampled_from(["significant_false_prediction", "significant_omission", "insignificant_incorrect_severity"]),
-    st.floats(0.05, 2.0),
+def test_scorers_agree_on_what_the_rules_read() -> None:
+    pairs = [
+        ("Small left pleural effusion. Heart is enlarged.", "Cardiomegaly. Mild effusion on the left."),
+        ("Bilateral effusions and rib fracture.", "Left effusion. Right effusion. No rib fracture."),
+        ("A 6 mm nodule in the RUL.\n\nPA and lateral views.", "A 2.2 cm nodule in the RUL w/o PTX."),
+        ("The effusion has resolved. Pneumonia.", "Moderate effusion. Possible pneumonia. Scarring."),
+        ("Nodule. No pneumothorax, effusion or edema.", "Effusion. The heart is normal."),
+    ]
+    found = {
+        name: [
+            [replace(entry, criterion="") for entry in marked_findings(evidence, _texts(*pair))]
+            for evidence, pair in zip(load(name).score(*zip(*pairs, strict=True)).evidence or (), pairs, strict=True)
+        ]
+        for name in ("crimson", "entity-f1", "er2score", "ratescore", "sentence-eval")
+    }
+    for name, rows in found.items():
+        for row, expected in zip(rows, found["crimson"], strict=True):
+            assert row == expected, name
+    assert {entry.kind for row in found["crimson"] for entry in row} == {
+        "matched", "differs", "contradicted", "missed", "invented"
+    }  # fmt: skip
+
+
+def _texts(reference: str, candidate: str) -> dict[Side, str]:
+    return {Side.REFERENCE: normalize_report(reference), Side.CANDIDATE: normalize_report(candidate)}
+
+
+_SENTENCES = st.sampled_from(
+    [
+        "No edema.", "Edema.", "Small effusion", "Large R effusion w/o PTX.", "Effusion and nodule, but no edema.",
+        "The effusion has resolved.", "No effusion or pneumothorax",
+        "Opacities in the right upper and left lower lobes.", "PA and lateral views.",
+        "Finely branching lines at the left base.", "The heart is normal.", "INDICATION: cough",
+    ]
+)  # fmt: skip
+_REPORTS = st.lists(st.tuples(_SENTENCES, st.sampled_from([" ", "\n", "\n\n", " \u00a0"])), min_size=1, max_size=6).map(
+    lambda parts: normalize_report("".join(map("".join, parts)))
 )
 
 
-@given(st.lists(st.tuples(st.sampled_from(Side), _STATEMENTS, _ERRORS, _STATEMENTS), unique_by=lambda row: row[:2]))
-def test_match_has_an_error_on_neither_side(rows: list[tuple[Side, str, dict[str, float], str]]) -> None:
-    evidence = tuple(StatementEvidence(side, text, 0, 1, errors, other) for side, text, errors, other in rows)
-    errors = {(entry.side, entry.text): max(entry.errors.values(), default=0.0) for entry in evidence}
-    for finding in marked_findings(evidence, {}):
-        if finding.kind in ("missed", "invented"):
-            assert errors[finding.side, finding.text] >= 0.5
-            assert finding.counterpart == ""
-            continue
-        both = [errors[finding.side, finding.text], errors.get((finding.side.other, finding.counterpart), 0.0)]
-        assert (max(both) < 0.5) == (finding.kind == "matched")
-        assert finding.counterpart
-        assert bool(finding.criterion) == (finding.kind != "matched")
+@given(_REPORTS, _REPORTS, st.data())
+def test_no_evidence_changes_what_the_rules_read(reference: str, candidate: str, data: st.DataObject) -> None:
+    texts = _texts(reference, candidate)
+    alone = set(marked_findings({"missing": [], "extra": [], "unread": {}}, texts))
+    unread = "".join(entry.text for entry in alone if entry.kind == "unread")
+    sentences = [(side, *span) for side in Side for span in sentence_spans(texts[side])]
+    counterparts = {side: [texts[side][start:end] for own, start, end in sentences if own is side] for side in Side}
+
+    def drawn_match(side: Side) -> str:
+        others = [text for text in counterparts[side.other] if not {*text.split()} & {*unread.split()}]
+        return data.draw(st.sampled_from([*others, ""]))
+
+    errors = st.dictionaries(
+        st.sampled_from(["false_prediction", "omission", "incorrect_severity"]), st.floats(0.05, 2)
+    )
+    located = [
+        StatementEvidence(side, texts[side][start:end], start, end, data.draw(errors), drawn_match(side))
+        for side, start, end in sentences
+    ]
+    judged = [
+        JudgedSentence(side, texts[side][start:end], data.draw(st.sampled_from([-1.0, 0.0, 0.5, 1.0])), (other,))
+        for side, start, end in sentences
+        if (other := drawn_match(side))
+    ]
+    for evidence in (located, judged):
+        found = marked_findings(tuple(evidence), texts)
+        assert found == sorted(found, key=lambda entry: (list(Side).index(entry.side), entry.span))
+        for entry in found:
+            assert entry.text == texts[entry.side][entry.start : entry.end]
+        if found:
+            assert {replace(entry, criterion="") for entry in found} >= {x for x in alone if x.kind != "unread"}
+        spans = [(entry.side, *entry.span) for entry in found]
+        assert len(spans) == len(set(spans))

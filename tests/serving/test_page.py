@@ -65,6 +65,11 @@ def test_page_explains_a_contradiction_and_the_total(opened: Chrome, service: Se
         "Differs\tSmall effusion.\tLarge effusion.\tsignificant incorrect severity",
     ]
     assert [kind for side in (1, 2) for kind, _ in marked(opened, side)] == ["contradicted", "differs"] * 2
+    choose(opened, "Marked by", "Sentence evaluation")
+    assert texts(opened, ".findings tbody tr") == [
+        "Contradicted\tNo pneumothorax.\tRight pneumothorax.\t–",
+        "Differs\tSmall effusion.\tLarge effusion.\tseverity",
+    ]
     scores = service.score(pairs=[pair], models=["er2score"]).body["pairs"][0]["scores"]["er2score"]
     rows = [row.split("\t") for row in texts(opened, ".sum tbody tr")]
     assert rows[-1][0].endswith("other criteria")

@@ -14,10 +14,10 @@ function markedText(text, findings) {
   const characters = Array.from(text);
   const parts = [];
   let position = 0;
-  for (const { kind, start, end, counterpart, criterion } of [...findings].sort((a, b) => a.start - b.start)) {
+  for (const { kind, start, end, counterpart, criterion, details } of [...findings].sort((a, b) => a.start - b.start)) {
     if (start < position) continue; // inside another finding
     parts.push(characters.slice(position, start).join(""));
-    const detail = [criterion, counterpart].filter(Boolean).join(" · ");
+    const detail = [criterion || details.join(", "), counterpart].filter(Boolean).join(" · ");
     const title = detail ? `${KINDS[kind].title}: ${detail}` : KINDS[kind].title;
     parts.push(el(KINDS[kind].element, { class: kind, title }, characters.slice(start, end).join("")));
     position = end;
@@ -34,12 +34,12 @@ const marksLegend = (findings) =>
       .map(([kind, { title, element }]) => el(element, { class: kind }, title)),
   );
 
-// Rows of [kind, text of the reference, text of the candidate, criteria]; a pair of counterparts is listed once.
+// Rows of [kind, text of the reference, of the candidate, criteria or details]; counterparts are listed once.
 function findingRows(findings) {
   const rows = new Map();
-  for (const { kind, side, text, counterpart, criterion } of findings) {
+  for (const { kind, side, text, counterpart, criterion, details } of findings) {
     const cells = side === "reference" ? [text, counterpart] : [counterpart, text];
-    const row = [kind, ...cells, criterion];
+    const row = [kind, ...cells, criterion || details.join(", ")];
     if (!rows.has(row.join("\u0000"))) rows.set(row.join("\u0000"), row);
   }
   const order = Object.keys(KINDS).reverse();

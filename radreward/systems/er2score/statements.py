@@ -86,18 +86,6 @@ def sum_by_statement(statements: StatementTokens, values: Tensor) -> Tensor:
     return sums.index_add_(0, statements.of_token, values.float())
 
 
-def contradicts(statement: str, other: str) -> bool:
-    """Return True if one statement reports a finding that the other one denies.
-
-    >>> contradicts("No pneumothorax.", "Right pneumothorax."), contradicts("Nodule.", "No pneumothorax.")
-    (True, False)
-    """
-    return any(
-        _related(_findings(first, positive=True), _findings(second, positive=False))
-        for first, second in ((statement, other), (other, statement))
-    )
-
-
 def _compared(pair: PairStatements, side: Side, number: int, others: Sequence[str]) -> str | None:
     """Return the other report's statement that most tokens of a statement are compared with, else one in its words."""
     own, other = pair.statements[side], pair.statements[side.other]
