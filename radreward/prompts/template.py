@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from radreward._lazy_imports import import_object
 from radreward.criteria import Criteria
 from radreward.types import PromptSegments
-
-if TYPE_CHECKING:
-    from radreward.models.precision import Precision
 
 
 class PromptTemplate(ABC):
@@ -28,8 +25,8 @@ class PromptTemplate(ABC):
 
         return may_report_finding(statement)
 
-    def in_precision(self, precision: Precision) -> PromptTemplate:
-        """Return the template of a scorer that computes in a precision, which only a template with a model has."""
+    def in_bfloat16(self) -> PromptTemplate:
+        """Return the template of a scorer that computes in bfloat16: another one only if it has a model."""
         return self
 
     def prepare(self, reports: Sequence[str]) -> None:  # noqa: B027 - most templates have nothing to prepare

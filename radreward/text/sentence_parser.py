@@ -180,8 +180,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     if len(text) > MAX_SENTENCE_CHARS:
         return ParsedSentence(())
     lower = " ".join(lowercase_same_length(text).split())
-    number = _ITEM_NUMBER.match(lower)
-    skipped = number.end() if number else 0
+    skipped = number.end() if (number := _ITEM_NUMBER.match(lower)) else 0
     lower = lower[skipped:]
     if negated := negated_findings(lower):
         return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)

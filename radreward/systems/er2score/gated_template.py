@@ -30,9 +30,9 @@ class GatedStatementPairTemplate(StatementPairTemplate):
         """The gate, which is loaded when it is needed."""
         return embedded_gate(precision=self.precision)
 
-    def in_precision(self, precision: Precision) -> GatedStatementPairTemplate:
-        """See `PromptTemplate.in_precision`."""
-        return type(self)(precision)
+    def in_bfloat16(self) -> GatedStatementPairTemplate:
+        """See `PromptTemplate.in_bfloat16`."""
+        return type(self)("bf16")
 
     def reads(self, statement: str) -> bool:
         """Return False for a denial, a normal statement, and one whose probability is below `POSSIBLE`."""

@@ -105,7 +105,7 @@ class RewardModelScorer(Scorer):
         self.device = self._device = next(self._model.parameters()).device
         # The gate of a template is on the CPU.
         self._gate_precision: Precision = precision if self._device.type == "cpu" else "fp32"
-        self._template = artifact.template.in_precision(self._gate_precision)
+        self._template = artifact.template.in_bfloat16() if self._gate_precision == "bf16" else artifact.template
         self._prompt_encoder = PromptEncoder(model.backbone.name, model.criteria, self._template, artifact.max_length)
         # Statements can be located only in prompts that contain nothing but the two reports.
         self.has_evidence = (
