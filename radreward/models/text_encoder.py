@@ -86,8 +86,6 @@ class TextEncoder:
         self.layer = layer
         self.device = resolve_device(device)
         self._model = frozen_encoder(name, self.device, allow_download, precision)
-        # For bfloat16 on a CPU, oneDNN compiles products for each size, so that few sizes are faster.
-        self._multiple = 8 if precision == "bf16" and self.device.type == "cpu" else 1
         layers = int(self._model.config.num_hidden_layers)
         if layer is not None and not 0 <= layer <= layers:
             raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
@@ -125,19 +123,13 @@ class TextEncoder:
         embeddings: dict[str, TokenEmbeddings] = {}
         for batch in _length_batches({text: ids for text, ids in token_ids.items() if len(ids) <= self.max_length}):
             rows = [torch.tensor(token_ids[text]) for text in batch]
-            input_ids, mask = self._padded(rows), self._padded([torch.ones_like(row) for row in rows])
-            states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))[: len(rows)]
+            input_ids = pad_sequence(rows, batch_first=True)
+            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+            states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))
             for text, row, vectors in zip(batch, rows, F.normalize(states, dim=-1).cpu(), strict=True):
                 content_mask = ~torch.isin(row, self._special_ids)
                 embeddings[text] = TokenEmbeddings(vectors[: len(row)], content_mask, text in long_texts)
         return embeddings
-
-    def _padded(self, rows: list[Tensor]) -> Tensor:
-        """Return (B, L) rows, padded by 0; with `_multiple`, additional rows are copies of the last one."""
-        copies = rows[-1:] * (-len(rows) % self._multiple)
-        padded = pad_sequence(rows + copies, batch_first=True)
-        columns = -padded.shape[1] % self._multiple
-        return F.pad(padded, [0, min(columns, self.max_length - padded.shape[1])])
 
     def _hidden_states(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Return (B, L, D) states of (B, L) tokens; the mask is 0 at padding."""
