@@ -14,6 +14,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint, load_tensors, save_tensors
 from radreward.io.lru_cache import BatchLRUCache
 from radreward.io.model_config import read_config, write_config
+from radreward.models.finding_names import SimilarName, embedded_names
 from radreward.models.precision import Precision
 from radreward.models.text_encoder import TextEncoder, TokenEmbeddings
 from radreward.text.entities import FINDING_TYPES, rule_entities
@@ -42,6 +43,11 @@ POSSIBLE = Limits(0.3, 0.05)
 """For a scorer that reads statements by itself: only those that surely report none are left out."""
 
 
+class _Reading(NamedTuple):
+    probability: float
+    similar: SimilarName
+
+
 class FindingGate:
     """Probability that a statement reports a finding, rather than naming one or describing the examination.
 
@@ -68,17 +74,28 @@ class FindingGate:
     ) -> None:
         self.weight, self.bias, self.encoder = weight.float(), float(bias), encoder
         self.data_card = dict(data_card or {})
-        self._cache = BatchLRUCache[float](CACHED_SENTENCES)
+        self.names = embedded_names()
+        self._cache = BatchLRUCache[_Reading](CACHED_SENTENCES)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of weights and encoder."""
-        return fingerprint(self.weight, self.bias, self.encoder.fingerprint)
+        """SHA-256 of weights, encoder and names."""
+        return fingerprint(self.weight, self.bias, self.encoder.fingerprint, self.names.version)
 
     def probabilities(self, statements: Sequence[str]) -> Tensor:
         """Return the (n,) float32 probabilities of n statements, in [0, 1]."""
         found = self._cache.get_or_compute(statements, self._compute)
-        return torch.tensor([found[text] for text in statements], dtype=torch.float32)
+        return torch.tensor([found[text].probability for text in statements], dtype=torch.float32)
+
+    def similar_names(self, statements: Iterable[str]) -> dict[str, SimilarName]:
+        """Return the name of a finding that is most similar to each statement, see `FindingNames`.
+
+        >>> text = "Gas between the liver and the right diaphragmatic dome."
+        >>> FindingGate.load().similar_names([text])[text].finding
+        'freeair'
+        """
+        found = self._cache.get_or_compute(statements, self._compute)
+        return {text: reading.similar for text, reading in found.items()}
 
     def reporting(self, statements: Iterable[str], limits: Limits = PROBABLE) -> frozenset[str]:
         """Return the statements that report a finding, by the vocabulary or by the encoder.
@@ -107,12 +124,16 @@ class FindingGate:
         """Return those of the `unread_statements` whose probability is below the limits."""
         found = self._cache.get_or_compute(unread, self._compute)
         return frozenset(
-            text for text, value in found.items() if value < (limits.named if names_finding(text) else limits.unknown)
+            text
+            for text, (probability, _) in found.items()
+            if probability < (limits.named if names_finding(text) else limits.unknown)
         )
 
-    def _compute(self, statements: list[str]) -> dict[str, float]:
+    def _compute(self, statements: list[str]) -> dict[str, _Reading]:
         vectors = statement_vectors(self.encoder, statements)
-        return dict(zip(statements, (vectors @ self.weight + self.bias).sigmoid().tolist(), strict=True))
+        probabilities = (vectors @ self.weight + self.bias).sigmoid().tolist()
+        similar = self.names.most_similar(vectors[:, : self.encoder.embedding_dim])
+        return {text: _Reading(*entry) for text, *entry in zip(statements, probabilities, similar, strict=True)}
 
     def save(self, path: str | Path) -> None:
         """Write the weights as float32, and the data card with their SHA-256 as JSON of the same name beside them."""

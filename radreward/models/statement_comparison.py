@@ -65,7 +65,8 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
     [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
     """
     findings = read_findings(reports.values(), gate)
-    matches = match_facts(read_report(reports[Side.REFERENCE]).facts, read_report(reports[Side.CANDIDATE]).facts)
+    facts = {side: findings[text].all_facts(read_report(text).facts) for side, text in reports.items()}
+    matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])
     sides = [_ReportSide(side, reports[side], findings[reports[side]], matches) for side in Side]
     unread = [text for report in reports.values() for text in read_report(report).unread]
     possible = frozenset(unread) - gate.dismissed(unread, POSSIBLE)
@@ -73,7 +74,7 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
     for own, other in (sides, sides[::-1]):
         for statement in own.statements:
             place = own.side, statement.start, statement.end, own.words(statement)
-            if statement.sentence in possible:
+            if statement.sentence in possible and not statement.facts:
                 is_probable = statement.sentence in own.findings.unread
                 compared.append(ComparedStatement(*place, "unread", is_probable=is_probable))
             elif statement.facts:
@@ -99,7 +100,11 @@ class _ReportSide:
 
     def __init__(self, side: Side, text: str, findings: ReportFindings, matches: Sequence[FactMatch]) -> None:
         self.side, self.text, self.findings, self.matches = side, text, findings, matches
-        self.statements = report_statements(text)
+        recognized = findings.recognized
+        self.statements = [
+            entry._replace(facts=(recognized[entry.sentence],)) if entry.sentence in recognized else entry
+            for entry in report_statements(text)
+        ]
         self._number = list(Side).index(side)
         stated = [(fact, entry) for entry in self.statements for fact in entry.facts if is_stated(fact)]
         self._statements_of = cache(_Closest(stated).to)

@@ -1,4 +1,4 @@
-"""CRIMSON's score of two reports, from findings that are read by rules."""
+"""CRIMSON's score of two reports, from findings that are read by rules and by the names of findings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import NamedTuple
 import torch
 
 from radreward.criteria import CrimsonCriteria, crimson_score
+from radreward.io.artifacts import fingerprint
+from radreward.models.finding_gate import embedded_gate
+from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.stateless import StatelessScorer
@@ -50,7 +53,7 @@ class Crimson(StatelessScorer):
     """CRIMSON's score (arXiv 2603.06183) of findings that are read by rules, in (-1, 1], without a language model.
 
     1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
-    is right. The findings of both reports are read by `read_report` and matched by `match_facts`. A finding weighs 1
+    is right. The findings of both reports are read by `read_findings` and matched by `match_facts`. A finding weighs 1
     (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `patient_level`; age and indication of the
     patient change the weights. A matched finding has wrong details if the reports differ in place, name, certainty,
     severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
@@ -58,7 +61,8 @@ class Crimson(StatelessScorer):
 
     The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first,
     and of `UnreadStatement` after them: a finding whose words the rules do not know is neither missed nor false. If
-    they read no statement of a report at all, the status says so.
+    they read no statement of a report at all, the status says so. A statement in other words that is similar to the
+    name of a finding is taken for it, see `read_findings`.
 
     >>> scorer = Crimson()
     >>> scorer.score(["Small left effusion. Pneumonia."], ["Pneumonia."]).total.item()
@@ -73,27 +77,38 @@ class Crimson(StatelessScorer):
     pairs_per_window = PAIRS_READ_TOGETHER
     requires_report = True
 
+    def __init__(self) -> None:
+        self.gate = embedded_gate()
+        super().__init__()
+
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes the rules."""
-        return super().code_version() + rules_version()
+        """See `StatelessScorer.code_version`. The version includes gate and rules."""
+        return super().code_version() + fingerprint(self.gate.fingerprint, rules_version())
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
         """See `Scorer._score_in_context`."""
+        pairs = list(zip(references, candidates, strict=True))
+        findings = read_findings((*references, *candidates), self.gate)
+        facts = {report: own.all_facts(read_report(report).facts) for report, own in findings.items()}
         rows = [
-            judge_findings(read_report(reference).facts, read_report(candidate).facts, context)
-            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
+            judge_findings(facts[reference], facts[candidate], context)
+            for (reference, candidate), context in zip(pairs, contexts, strict=True)
         ]
         counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
         return Scores(
             total=torch.tensor([score_findings(row) for row in rows]),
             sub_scores=self.criteria.target_rewards(counts) + 0.0,  # -0 becomes 0
             error_counts=counts,
-            status=tuple(_status(*pair) for pair in zip(references, candidates, strict=True)),
+            status=tuple(_status(findings[pair[0]], findings[pair[1]], pair) for pair in pairs),
             evidence=tuple(
-                (*row, *_unread(reference, candidate))
-                for row, reference, candidate in zip(rows, references, candidates, strict=True)
+                (
+                    *row,
+                    *_unread(Side.REFERENCE, findings[reference], reference),
+                    *_unread(Side.CANDIDATE, findings[candidate], candidate),
+                )
+                for row, (reference, candidate) in zip(rows, pairs, strict=True)
             ),
         )
 
@@ -155,19 +170,18 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
     )
 
 
-def _status(reference: str, candidate: str) -> str:
+def _status(reference: ReportFindings, candidate: ReportFindings, texts: tuple[str, str]) -> str:
     """Return the status of a pair; it names the reference if nothing is read in both reports."""
-    if not _reads(reference):
+    if not _reads(reference, texts[0]):
         return STATUS_REFERENCE_UNREAD
-    return STATUS_OK if _reads(candidate) else STATUS_CANDIDATE_UNREAD
+    return STATUS_OK if _reads(candidate, texts[1]) else STATUS_CANDIDATE_UNREAD
 
 
-def _reads(report: str) -> bool:
-    """Return False if no statement of a report is read, and it has statements."""
+def _reads(findings: ReportFindings, report: str) -> bool:
+    """Return False if no statement of a report is read or recognized, and it has statements."""
     reading = read_report(report)
-    return reading.num_read > 0 or not reading.unread
+    return reading.num_read > 0 or bool(findings.recognized) or not reading.unread
 
 
-def _unread(reference: str, candidate: str) -> Iterator[UnreadStatement]:
-    for side, report in ((Side.REFERENCE, reference), (Side.CANDIDATE, candidate)):
-        yield from (UnreadStatement(side, text) for text in read_report(report).unread)
+def _unread(side: Side, findings: ReportFindings, report: str) -> Iterator[UnreadStatement]:
+    yield from (UnreadStatement(side, text) for text in read_report(report).unread if text not in findings.recognized)

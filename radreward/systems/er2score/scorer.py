@@ -202,9 +202,8 @@ class RewardModelScorer(Scorer):
         """Return what rules decide about each pair; None if they have no share in the scores."""
         if not self.artifact.rule_share:
             return None
-        findings = read_findings(
-            dict.fromkeys((*references, *candidates)), embedded_gate(precision=self._gate_precision)
-        )
+        reports = dict.fromkeys((*references, *candidates))
+        findings = read_findings(reports, embedded_gate(precision=self._gate_precision), recognize=False)
         return [
             AGREEMENT
             if wording_key(reference) == wording_key(candidate)
