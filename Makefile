@@ -11,14 +11,20 @@ LOWEST_TESTS := tests/cli/test_fit.py tests/scorers tests/scoring/test_file_scor
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer; choose one with PYTHON=python3.12"; exit 2; }
 	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile 'pip>=25'  # older ones take twice as long below
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[all,dev,bench]'
 	@touch $(READY)
 
+COMPILED := .venv/.compiled
+$(COMPILED): $(READY)  # otherwise every process of the tests compiles what it imports, at the same time
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c 'import tests.preloaded'
+	@touch $(COMPILED)
+
 demo: $(READY)  ## generate training data, train, evaluate, score
 	$(BIN)/python experiments/demo.py
 
-test: $(READY) browser  ## all tests and doctests
+test: $(COMPILED) browser  ## all tests and doctests
 	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY)  ## format, lint, types; the tests build the documentation

@@ -154,7 +154,7 @@ def main() -> None:
     form: Form = given.form or "full"
     out = given.output or Path(f"runs/er2score-{form}")
     if form == "trial":  # on any CPU
-        options = ["--trainer.precision=32-true", "--trainer.logger=false"]
+        options = ["--trainer.precision=32-true", "--trainer.logger=false", "--data.batch_size=2"]
     else:
         options = [f"--trainer.precision={given.precision}", f"--data.num_workers={given.workers}"]
     schedule = read_schedule(SCHEDULE)

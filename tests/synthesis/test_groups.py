@@ -44,7 +44,7 @@ REPORTS = [
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
 def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
-    for group in synthesize(criteria, 60, 4, seed=2):
+    for group in synthesize(criteria, 30, 4, seed=2):
         assert len(group.candidates) == 4
         errors = [candidate.errors or {} for candidate in group.candidates]
         assert all(tuple(entry) == criteria.tags for entry in errors)
@@ -55,7 +55,7 @@ def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
 def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, share: float) -> None:
     """Check exact counts; the parser does not read all lists of full-size reports, of which the counts are known."""
     agree = []
-    for group in synthesize(RadCliQCriteria(), 200, seed=3, granularity=granularity):
+    for group in synthesize(RadCliQCriteria(), 100, seed=3, granularity=granularity):
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
             comparison = compare_facts(reference, parse_report(candidate.text).facts)
@@ -117,7 +117,7 @@ def test_full_tiers_leave_out_given_reports_that_are_too_short(tmp_path: Path) -
 
 
 def test_synthesize_weights_are_consistent_with_errors() -> None:
-    for group in synthesize(RadCliQCriteria(), 60, seed=5):
+    for group in synthesize(RadCliQCriteria(), 30, seed=5):
         for candidate in group.candidates:
             assert candidate.finding_weights is not None
             assert min(candidate.finding_weights) >= 0.0
@@ -130,10 +130,10 @@ def test_synthesize_weights_are_consistent_with_errors() -> None:
 def test_synthesize_reports_span_zero_to_eight_findings() -> None:
     counts = Counter(
         min(8, len({fact for fact in parse_report(group.reference).facts if fact.positive}))
-        for group in synthesize(RadCliQCriteria(), 400, seed=2)
+        for group in synthesize(RadCliQCriteria(), 200, seed=2)
     )
     assert set(range(9)) <= counts.keys()
-    assert 0.2 < sum(counts[number] for number in (5, 6, 7, 8)) / 400 < 0.5
+    assert 0.2 < sum(counts[number] for number in (5, 6, 7, 8)) / 200 < 0.5
 
 
 def test_synthesize_group_depends_on_seed_and_number() -> None:

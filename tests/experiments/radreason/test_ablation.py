@@ -29,7 +29,7 @@ SMALL = {
     "grpo-steps": "1",
     "grpo-batch": "1",
     "generations": "2",
-    "held-out": "3",
+    "held-out": "2",
     "validation": "1",
     "seeds": "1",
     "completions": "2",
@@ -39,7 +39,7 @@ QUIET = (
     "trainer.precision=32-true",  # many CPUs compute bf16 in software, which takes several times as long
     "trainer.enable_progress_bar=false",
     "trainer.logger=false",
-    "data.collator.max_answer_length=100",
+    "data.collator.max_answer_length=75",
 )
 
 
