@@ -1,0 +1,126 @@
+"""Names of findings as vectors: shipped file, similarity, statements that are taken for a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.finding_gate.names import main as make_names
+from radreward import load
+from radreward.errors import InputError
+from radreward.models.finding_gate import FindingGate, embedded_gate, statement_vectors
+from radreward.models.finding_names import EMBEDDED_NAMES, FindingNames, embedded_names, known_names, names_version
+from radreward.models.report_findings import read_findings
+from radreward.text.fact_matching import match_facts
+from radreward.text.sentence_parser import sentence_facts
+
+FREE_AIR = "Gas between the liver and the right diaphragmatic dome."
+ANEURYSM = "The aorta is abnormally wide along its downward course in the chest."
+
+
+def test_shipped_vectors_are_those_of_the_present_names() -> None:
+    names, known = embedded_names(), known_names()
+    remedy = f"Run `python -m experiments.finding_gate.names --output {EMBEDDED_NAMES}`."
+    assert names.version == names_version(known), remedy
+    assert names.findings == tuple(known.values()), remedy
+    encoder = embedded_gate().encoder
+    some = list(known)[::311]
+    means = statement_vectors(encoder, some)[:, : encoder.embedding_dim]
+    torch.testing.assert_close(
+        names.vectors[::311], torch.nn.functional.normalize(means, dim=1), rtol=0, atol=2e-3, msg=remedy
+    )
+
+
+def test_every_name_is_most_similar_to_itself() -> None:
+    some = list(known_names())[::97]
+    for name, similar in embedded_gate().similar_names(some).items():
+        assert similar.similarity == pytest.approx(1, abs=1e-3)
+        assert similar.finding == known_names()[name] or similar.finding in {
+            key for other, key in known_names().items() if other.split() == name.split()
+        }
+
+
+@given(st.integers(0, 2**32))
+def test_most_similar_name_has_the_largest_cosine(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    vectors = torch.nn.functional.normalize(torch.randn(7, 4, generator=generator), dim=1)
+    means = torch.randn(3, 4, generator=generator)
+    names = FindingNames(vectors, [str(number) for number in range(7)], "")
+    for mean, similar in zip(means, names.most_similar(means), strict=True):
+        cosines = [torch.cosine_similarity(mean, vector, dim=0).item() for vector in vectors]
+        assert similar.similarity == pytest.approx(max(cosines), abs=1e-5)
+        assert similar.finding == str(cosines.index(max(cosines)))
+
+
+def test_files_are_deterministic_and_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = dict(list(known_names().items())[:40])
+    monkeypatch.setattr("experiments.finding_gate.names.known_names", lambda: some)
+    paths = [tmp_path / str(number) / "names.safetensors" for number in range(2)]
+    for path in paths:
+        make_names(output=path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert FindingNames.load(paths[0]).findings == tuple(some.values())
+
+
+def test_unknown_finding_in_the_file_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "names.safetensors"
+    FindingNames(torch.eye(2), ["edema", "gout"], "").save(path)
+    with pytest.raises(InputError, match=r"names\.safetensors: Expected known findings but got 'gout'\."):
+        FindingNames.load(path)
+
+
+@pytest.mark.parametrize(("text", "finding"), [(FREE_AIR, "freeair"), (ANEURYSM, "aneurysm")])
+def test_statement_in_other_words_is_taken_for_a_finding_unless_a_model_reads_it(text: str, finding: str) -> None:
+    assert sentence_facts(text) == ()
+    gate = _certain_gate()
+    [taken] = read_findings([text], gate).values()
+    assert [fact.finding for fact in taken.facts] == [finding]
+    assert taken.recognized == {text: taken.facts[0]}
+    assert taken.unread == ()
+    [left] = read_findings([text], gate, recognize=False).values()
+    assert (left.facts, left.unread, left.recognized) == ((), (text,), {})
+
+
+def test_finding_that_the_report_names_is_not_counted_twice() -> None:
+    [findings] = read_findings([f"Free air is present. {FREE_AIR}"], _certain_gate()).values()
+    assert [fact.finding for fact in findings.facts] == ["freeair"]
+    assert findings.unread == ()
+
+
+def test_details_of_a_statement_in_other_words_are_read() -> None:
+    text = "Large rim of gas around the collapsed left lung edge, bigger than before."
+    [findings] = read_findings([text], _certain_gate()).values()
+    [fact] = findings.facts
+    assert fact.location == "left"
+
+
+def test_statements_without_findings_are_not_taken_for_findings() -> None:
+    texts = ["Frontal and lateral views were obtained.", "Clinical correlation is recommended.", "The film is rotated."]
+    for findings in read_findings(texts, embedded_gate()).values():
+        assert findings.facts == ()
+        assert findings.recognized == {}
+
+
+@pytest.mark.parametrize("name", ["crimson", "ratescore", "sentence-eval", "entity-f1"])
+def test_scorers_prefer_the_same_finding_in_other_words(name: str) -> None:
+    reference = "Free air under the diaphragm."
+    other = "Gas lies between the liver and the dome of the diaphragm."
+    assert sentence_facts(other) == ()
+    scores = load(name).score([reference] * 2, [other, "Right pneumothorax."])
+    values = scores.total if scores.quality is None else scores.quality
+    assert values[0] > values[1]
+
+
+def test_recognized_facts_match_those_that_are_read() -> None:
+    [taken] = read_findings([FREE_AIR], _certain_gate()).values()
+    assert [match.result for match in match_facts(sentence_facts("Free air."), taken.facts)] == ["matched"]
+
+
+def _certain_gate() -> FindingGate:
+    """Return a gate that every statement passes; names are found as by the gate of the package."""
+    gate = embedded_gate()
+    return FindingGate(torch.zeros_like(gate.weight), 9.0, gate.encoder)
