@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from radreward.errors import InputError
 from radreward.io.text_tables import markdown_table, text_frame
 from radreward.io.validated_rows import RowError, read_validated_rows, text_field
+from radreward.models.finding_gate import embedded_gate
+from radreward.models.report_findings import read_findings
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
 
@@ -68,14 +70,17 @@ def merged(facts: Iterable[tuple[str, Stated]]) -> Facts:
     return found
 
 
-def read_facts(text: str) -> Facts:
-    """Return what the rules read."""
+def read_facts(text: str, with_names: bool) -> Facts:
+    """Return what the rules read, and with names also what a statement in other words is taken for."""
+    facts = list(parse_report(text).facts)
+    if with_names:
+        facts += read_findings([text], embedded_gate())[text].recognized.values()
     return merged(
         (
             fact.finding,
             Stated(fact.polarity, SIDES.get((fact.location or "").split(" ")[0]), fact.severity, fact.change),
         )
-        for fact in parse_report(text).facts
+        for fact in facts
     )
 
 
@@ -120,9 +125,9 @@ def count_agreement(meant: Facts, read: Facts) -> Counter[str]:
     return counts
 
 
-def measures(rows: Sequence[tuple[str, Facts]]) -> list[str]:
+def measures(rows: Sequence[tuple[str, Facts]], with_names: bool) -> list[str]:
     """Return recall, precision and F1 of findings, and the share of equal values per detail."""
-    counts = sum((count_agreement(meant, read_facts(text)) for text, meant in rows), Counter[str]())
+    counts = sum((count_agreement(meant, read_facts(text, with_names)) for text, meant in rows), Counter[str]())
     read, missed, added = counts["read"], counts["missed"], counts["added"]
     shares = (read / (read + missed), read / (read + added), 2 * read / (2 * read + missed + added))
     details = (counts[f"equal {name}"] / counts[name] for name in DETAILS)
@@ -136,8 +141,13 @@ def main() -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    columns = ["file", "sentences", "recall", "precision", "F1", *DETAILS]
-    print(markdown_table(text_frame(columns, [[name, *measures(rows)] for name, rows in files])))
+    columns = ["file", "read by", "sentences", "recall", "precision", "F1", *DETAILS]
+    cells = [
+        [name, "rules and names" if with_names else "rules", *measures(rows, with_names)]
+        for name, rows in files
+        for with_names in (False, True)
+    ]
+    print(markdown_table(text_frame(columns, cells)))
     return 0
 
 
