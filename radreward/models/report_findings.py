@@ -15,6 +15,8 @@ from radreward.text.sentence_parser import sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
+SURELY_SIMILAR = 0.8
+"""Lowest similarity of a statement that hardly passes the gate, see `POSSIBLE`, and is taken for a finding."""
 _NOTHING: Mapping[str, Fact] = MappingProxyType({})
 
 
@@ -49,7 +51,7 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     """Return the findings of each distinct report. Statements that the rules do not read must pass the gate.
 
     A statement that passes and is similar to the name of a finding, see `SIMILAR`, is taken for this finding, with the
-    details that the rules read in it.
+    details that the rules read in it; so is one that hardly passes and is very similar, see `SURELY_SIMILAR`.
 
     Args:
         reports: Reports.
@@ -66,11 +68,14 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     readings = {report: read_report(report) for report in reports}
     unread = list(dict.fromkeys(chain.from_iterable(reading.unread for reading in readings.values())))
     dismissed = gate.dismissed(unread, PROBABLE)
-    similar = {text: name for text, name in gate.similar_names(unread).items() if name.similarity >= SIMILAR}
-    if not recognize:
-        dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
-        similar = {}
-    recognized = {text: _fact(name.finding, text) for text, name in similar.items() if text not in dismissed}
+    names = gate.similar_names(unread)
+    near = {text for text, name in names.items() if name.similarity >= (SURELY_SIMILAR if recognize else SIMILAR)}
+    dismissed -= near - gate.dismissed(unread, POSSIBLE)
+    recognized = {
+        text: _fact(name.finding, text)
+        for text, name in names.items()
+        if recognize and name.similarity >= SIMILAR and text not in dismissed
+    }
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
 
 

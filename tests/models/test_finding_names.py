@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from experiments.finding_gate.names import main as make_names
 from radreward import load
 from radreward.errors import InputError
-from radreward.models.finding_gate import FindingGate, embedded_gate, statement_vectors
+from radreward.models.finding_gate import POSSIBLE, PROBABLE, FindingGate, embedded_gate, statement_vectors
 from radreward.models.finding_names import EMBEDDED_NAMES, FindingNames, embedded_names, known_names, names_version
 from radreward.models.report_findings import read_findings
 from radreward.text.fact_matching import match_facts
@@ -74,6 +74,14 @@ def test_unknown_finding_in_the_file_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "finding"), [(FREE_AIR, "freeair"), (ANEURYSM, "aneurysm")])
+def test_very_similar_statement_is_taken_for_a_finding_though_it_hardly_passes() -> None:
+    gate = embedded_gate()
+    assert gate.dismissed([FREE_AIR], PROBABLE) == {FREE_AIR}
+    assert not gate.dismissed([FREE_AIR], POSSIBLE)
+    [taken] = read_findings([FREE_AIR], gate).values()
+    assert [fact.finding for fact in taken.facts] == ["freeair"]
+
+
 def test_statement_in_other_words_is_taken_for_a_finding_unless_a_model_reads_it(text: str, finding: str) -> None:
     assert sentence_facts(text) == ()
     gate = _certain_gate()
