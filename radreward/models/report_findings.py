@@ -7,7 +7,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from radreward.models.finding_gate import POSSIBLE, PROBABLE, FindingGate
+from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
+from radreward.text.fact_statements import is_stated
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.report_reading import ReportReading, read_report
@@ -48,8 +49,8 @@ class ReportFindings(NamedTuple):
 def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = True) -> dict[str, ReportFindings]:
     """Return the findings of each distinct report. Statements that the rules do not read must pass the gate.
 
-    A statement that passes and is similar to the name of a finding, see `SIMILAR`, is taken for this finding, with the
-    details that the rules read in it.
+    A statement that passes `LIKELY` and is similar to the name of a finding, see `SIMILAR`, is taken for this finding,
+    with the details that the rules read in it; if it has resolved, the statement is left out.
 
     Args:
         reports: Reports.
@@ -69,8 +70,10 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     similar = {text: name for text, name in gate.similar_names(unread).items() if name.similarity >= SIMILAR}
     if not recognize:
         dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
-        similar = {}
-    recognized = {text: _fact(name.finding, text) for text, name in similar.items() if text not in dismissed}
+        return {report: _findings(reading, dismissed, _NOTHING) for report, reading in readings.items()}
+    facts = {text: _fact(similar[text].finding, text) for text in similar.keys() - gate.dismissed(unread, LIKELY)}
+    dismissed |= {text for text, fact in facts.items() if not fact.positive}
+    recognized = {text: fact for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
 
 
@@ -92,9 +95,13 @@ def _findings(reading: ReportReading, dismissed: Container[str], recognized: Map
 def _fact(finding: str, statement: str) -> Fact:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
+    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present.
+
     >>> _fact("pneumothorax", "Large rim of air around the left lung.")[2:4]
     ('left', 'severe')
+    >>> _fact("effusion", "The former fluid is gone.").change
+    'resolved'
     """
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
-    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and fact.positive)
+    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and is_stated(fact))
     return next(stated, Fact(finding))
