@@ -3,12 +3,18 @@
 import pytest
 
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_names import embedded_names, known_names, names_version
 from radreward.models.report_findings import read_findings
 
 
 def recognized(report: str) -> list[str]:
     [findings] = read_findings([report], embedded_gate()).values()
     return [fact.finding for fact in findings.recognized.values()]
+
+
+def test_vectors_of_the_package_are_those_of_the_known_names() -> None:
+    """If not, make them again by `python -m experiments.finding_gate.names`."""
+    assert embedded_names().version == names_version(known_names())
 
 
 @pytest.mark.parametrize(
