@@ -71,7 +71,8 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     if not recognize:
         dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
         return {report: _findings(reading, dismissed, _NOTHING) for report, reading in readings.items()}
-    facts = {text: _fact(similar[text].finding, text) for text in similar.keys() - gate.dismissed(unread, LIKELY)}
+    likely = {text: similar[text].finding for text in similar.keys() - gate.dismissed(unread, LIKELY)}
+    facts = {text: _fact(finding, text) for text, finding in likely.items() if not _denies(text, finding)}
     dismissed |= {text for text, fact in facts.items() if not fact.positive}
     recognized = {text: fact for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
@@ -90,6 +91,15 @@ def _findings(reading: ReportReading, dismissed: Container[str], recognized: Map
         frozenset(denied.difference(*(ancestors(fact.finding) for fact in facts))),
         own,
     )
+
+
+def _denies(statement: str, finding: str) -> bool:
+    """Return True if the rules read in a statement that there is no such finding, or none that is more general.
+
+    >>> _denies("No pneumothorax, slight volume loss.", "tension")
+    True
+    """
+    return any(fact.finding in ancestors(finding) for fact in sentence_facts(statement))
 
 
 def _fact(finding: str, statement: str) -> Fact:

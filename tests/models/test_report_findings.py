@@ -51,3 +51,7 @@ def test_what_has_resolved_is_no_finding(statement: str) -> None:
 
     assert not findings.facts
     assert not findings.unread
+
+
+def test_statement_is_not_taken_for_what_it_denies() -> None:
+    assert not recognized("No pneumothorax, slight volume loss.")
