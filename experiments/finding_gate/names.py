@@ -10,15 +10,25 @@ from pathlib import Path
 from jsonargparse import ArgumentParser
 from torch.nn import functional as F
 
+from experiments.finding_gate.statements import generate_statements
 from radreward.cli.signature import add_signature
 from radreward.models.finding_gate import statement_vectors
 from radreward.models.finding_names import FindingNames, known_names, names_version
 from radreward.models.text_encoder import TextEncoder
 
+PER_KIND = 200
+"""Draws per kind of statement, see `generate_statements`."""
+
+
+def names_and_statements() -> dict[str, str]:
+    """Return all names → key of the finding, and SYNTHETIC statements without a finding → an empty key."""
+    others = (entry.text.lower() for entry in generate_statements(PER_KIND) if not entry.finding)
+    return dict.fromkeys(others, "") | known_names()
+
 
 def encode_names() -> FindingNames:
-    """Return the vectors of all names, in the order of the vocabulary."""
-    names, encoder = known_names(), TextEncoder(device="cpu")
+    """Return the vectors of names and statements."""
+    names, encoder = names_and_statements(), TextEncoder(device="cpu")
     means = statement_vectors(encoder, list(names))[:, : encoder.embedding_dim]
     return FindingNames(F.normalize(means, dim=1), list(names.values()), names_version(names))
 
@@ -31,7 +41,9 @@ def main(*, output: Path) -> None:
     """
     names = encode_names()
     names.save(output)
-    print(f"{output}: {len(names.findings):,} names of {len(set(names.findings))} findings")
+    named = list(filter(None, names.findings))
+    others = len(names.findings) - len(named)
+    print(f"{output}: {len(named):,} names of {len(set(named))} findings, {others:,} statements without one")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ PROBABLE = Limits(0.8, 0.2)
 """For scorers that take every statement that passes for a finding."""
 POSSIBLE = Limits(0.3, 0.05)
 """For a scorer that reads statements by itself: only those that surely report none are left out."""
+LIKELY = Limits(PROBABLE.unknown, 0.5)
+"""To take a statement for the finding of a similar name, which "The left apex is obscured by the chin" also has."""
 
 
 class _Reading(NamedTuple):

@@ -26,6 +26,7 @@ class SimilarName(NamedTuple):
     """The finding whose name is most similar to a statement."""
 
     finding: str
+    """Empty if a statement without a finding is more similar."""
     similarity: float
     """Cosine of the vectors, at most 1."""
 
@@ -34,11 +35,11 @@ class FindingNames:
     """Vectors of names, by the frozen encoder of `FindingGate`.
 
     Statements in words that the vocabulary does not know are often similar to a name: "Gas between the liver and the
-    diaphragm" to that of free air.
+    diaphragm" to that of free air. Among the names are statements without a finding, of technique and the like.
 
     Args:
         vectors: (n, d) of length 1.
-        findings: Keys of the findings of the n names.
+        findings: Keys of the findings of the n names; empty for a statement without one.
         version: Hash of the names.
     """
 
@@ -78,7 +79,7 @@ class FindingNames:
         config = read_config(path.with_suffix(".json"), {_FINDINGS, _VERSION}, files=(path.name,))
         state = load_tensors(path)
         keys = config[_FINDINGS]
-        if unknown := [key for key in keys if key not in FINDINGS]:
+        if unknown := [key for key in keys if key and key not in FINDINGS]:
             raise InputError(f"{path}: Expected known findings but got {unknown[0]!r}. Make the vectors again.")
         return cls(state["vectors"], [keys[row] for row in state["findings"].tolist()], config[_VERSION])
 

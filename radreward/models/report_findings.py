@@ -7,7 +7,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from radreward.models.finding_gate import POSSIBLE, PROBABLE, FindingGate
+from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
+from radreward.text.fact_statements import is_stated
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.report_reading import ReportReading, read_report
@@ -15,8 +16,6 @@ from radreward.text.sentence_parser import sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
-SURELY_SIMILAR = 0.8
-"""Lowest similarity of a statement that hardly passes the gate, see `POSSIBLE`, and is taken for a finding."""
 _NOTHING: Mapping[str, Fact] = MappingProxyType({})
 
 
@@ -50,8 +49,8 @@ class ReportFindings(NamedTuple):
 def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = True) -> dict[str, ReportFindings]:
     """Return the findings of each distinct report. Statements that the rules do not read must pass the gate.
 
-    A statement that passes and is similar to the name of a finding, see `SIMILAR`, is taken for this finding, with the
-    details that the rules read in it; so is one that hardly passes and is very similar, see `SURELY_SIMILAR`.
+    A statement that passes `LIKELY` and is similar to the name of a finding, see `SIMILAR`, is taken for this finding,
+    with the details that the rules read in it; if it has resolved, the statement is left out.
 
     Args:
         reports: Reports.
@@ -68,14 +67,15 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     readings = {report: read_report(report) for report in reports}
     unread = list(dict.fromkeys(chain.from_iterable(reading.unread for reading in readings.values())))
     dismissed = gate.dismissed(unread, PROBABLE)
-    names = gate.similar_names(unread)
-    near = {text for text, name in names.items() if name.similarity >= (SURELY_SIMILAR if recognize else SIMILAR)}
-    dismissed -= near - gate.dismissed(unread, POSSIBLE)
-    recognized = {
-        text: _fact(name.finding, text)
-        for text, name in names.items()
-        if recognize and name.similarity >= SIMILAR and text not in dismissed
-    }
+    names = gate.similar_names(unread).items()
+    similar = {text: name for text, name in names if name.finding and name.similarity >= SIMILAR}
+    if not recognize:
+        dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
+        return {report: _findings(reading, dismissed, _NOTHING) for report, reading in readings.items()}
+    likely = {text: similar[text].finding for text in similar.keys() - gate.dismissed(unread, LIKELY)}
+    facts = {text: _fact(finding, text) for text, finding in likely.items() if not _denies(text, finding)}
+    dismissed |= {text for text, fact in facts.items() if not fact.positive}
+    recognized = {text: fact for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
 
 
@@ -94,12 +94,25 @@ def _findings(reading: ReportReading, dismissed: Container[str], recognized: Map
     )
 
 
+def _denies(statement: str, finding: str) -> bool:
+    """Return True if the rules read in a statement that there is no such finding, or none that is more general.
+
+    >>> _denies("No pneumothorax, slight volume loss.", "tension")
+    True
+    """
+    return any(fact.finding in ancestors(finding) for fact in sentence_facts(statement))
+
+
 def _fact(finding: str, statement: str) -> Fact:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
+    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present.
+
     >>> _fact("pneumothorax", "Large rim of air around the left lung.")[2:4]
     ('left', 'severe')
+    >>> _fact("effusion", "The former fluid is gone.").change
+    'resolved'
     """
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
-    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and fact.positive)
+    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and is_stated(fact))
     return next(stated, Fact(finding))

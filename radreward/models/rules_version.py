@@ -9,7 +9,7 @@ from pathlib import Path
 from radreward import text
 from radreward.criteria import error_counting, quality
 from radreward.io.artifacts import fingerprint
-from radreward.models import finding_comparison, report_findings
+from radreward.models import finding_comparison, finding_gate, finding_names, report_findings
 
 
 @cache
@@ -20,6 +20,6 @@ def rules_version() -> str:
     True
     """
     folder = Path(inspect.getfile(text)).parent
-    modules = map(inspect.getfile, (error_counting, quality, finding_comparison, report_findings))
-    files = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, modules))
+    modules = error_counting, quality, finding_comparison, finding_gate, finding_names, report_findings
+    files = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, map(inspect.getfile, modules)))
     return fingerprint({path.name: path for path in files})

@@ -50,7 +50,7 @@ class UnreadStatement(NamedTuple):
 
 
 class Crimson(StatelessScorer):
-    """CRIMSON's score (arXiv 2603.06183) of findings that are read by rules, in (-1, 1], without a language model.
+    """CRIMSON's score (arXiv 2603.06183) of the findings of two reports, in (-1, 1], without a language model.
 
     1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
     is right. The findings of both reports are read by `read_findings` and matched by `match_facts`. A finding weighs 1
@@ -60,9 +60,8 @@ class Crimson(StatelessScorer):
     formula. Benign findings count neither as matches nor as errors, so that identical reports always score 1.
 
     The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first,
-    and of `UnreadStatement` after them: a finding whose words the rules do not know is neither missed nor false. If
-    they read no statement of a report at all, the status says so. A statement in other words that is similar to the
-    name of a finding is taken for it, see `read_findings`.
+    and of `UnreadStatement` after them: a finding in words that the rules do not know, and that are similar to no name
+    of a finding, is neither missed nor false. If no statement of a report is read, the status says so.
 
     >>> scorer = Crimson()
     >>> scorer.score(["Small left effusion. Pneumonia."], ["Pneumonia."]).total.item()

@@ -1,0 +1,57 @@
+"""Statements in other words: taken for a finding only if they are likely to report one."""
+
+import pytest
+
+from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_names import embedded_names, known_names, names_version
+from radreward.models.report_findings import read_findings
+
+
+def recognized(report: str) -> list[str]:
+    [findings] = read_findings([report], embedded_gate()).values()
+    return [fact.finding for fact in findings.recognized.values()]
+
+
+def test_vectors_of_the_package_are_those_of_the_known_names() -> None:
+    """If not, make them again by `python -m experiments.finding_gate.names`."""
+    assert embedded_names().version == names_version(known_names())
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("There is fluid in the space around the right lung.", "effusion"),
+        ("A small round spot in the right upper lung.", "nodule"),
+        ("The main artery of the chest is ballooned.", "aneurysm"),
+    ],
+)
+def test_other_words_are_taken_for_the_finding_of_a_similar_name(statement: str, expected: str) -> None:
+    assert recognized(statement) == [expected]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Left lung apex is obscured by the chin.",
+        "The left clavicle is obscured.",
+        "Clothing artifact over the left shoulder.",
+        "Evaluation of the upper thoracic bodies is limited secondary to osseous overlap.",
+    ],
+)
+def test_limits_that_name_an_abnormality_are_taken_for_none(statement: str) -> None:
+    assert not recognized(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["The former fluid is gone.", "The tube has been taken out.", "Swelling of the tissue has disappeared."],
+)
+def test_what_has_resolved_is_no_finding(statement: str) -> None:
+    [findings] = read_findings([statement], embedded_gate()).values()
+
+    assert not findings.facts
+    assert not findings.unread
+
+
+def test_statement_is_not_taken_for_what_it_denies() -> None:
+    assert not recognized("No pneumothorax, slight volume loss.")
