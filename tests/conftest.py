@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.quick_databases import read_migrations_once
 from tests.quick_disk import never_wait_for_the_disk
 
 if TYPE_CHECKING:  # Windows has no fork server
@@ -54,9 +55,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_waiting_for_the_disk() -> Iterator[None]:
+def _quick_files_and_databases() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         never_wait_for_the_disk(patch)
+        read_migrations_once(patch)
         yield
 
 
