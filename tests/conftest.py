@@ -42,6 +42,16 @@ gc.disable()
 OPENI_VARIABLE = "RADREWARD_OPENI"
 """Environment variable with the folder of the Open-i collection (indiana_reports.csv), for tests on real reports."""
 
+LONG = {
+    "serving",
+    "test_ablation.py",
+    "test_full_size_experiments.py",
+    "test_parts.py",
+    "test_ray_backend.py",
+    "test_tune.py",
+}
+"""Files and folders whose tests take long."""
+
 
 def pytest_collection_finish() -> None:
     """Look for garbage from now on, but not among what collection has imported."""
@@ -50,8 +60,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests first, those with a time limit and those of the service: one process would end alone."""
-    items.sort(key=lambda item: item.get_closest_marker("timeout") is None and "serving" not in item.path.parts)
+    """Put the longest tests first, those with a time limit and those of long files: one process would end alone."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None and LONG.isdisjoint(item.path.parts))
 
 
 @pytest.fixture(scope="session", autouse=True)
