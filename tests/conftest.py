@@ -144,6 +144,16 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def one_layer_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give `tiny-generator` one layer of four: answers of an untrained decoder have as many tokens as they may."""
+    from radreward.models.tiny_backbones import FAMILIES, tiny_config
+
+    config = tiny_config("generator")
+    config.num_hidden_layers = 1
+    monkeypatch.setitem(FAMILIES, "generator", config)
+
+
+@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Return a folder on a file system of 64 KiB, or skip the test."""
     folder = tmp_path / "disk"

@@ -116,6 +116,7 @@ def test_full_size_files_of_every_paper_exist_and_name_their_commands() -> None:
 
 # bitsandbytes reads a field of torch by a name that torch is dropping.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
+@pytest.mark.usefixtures("one_layer_generator")
 @pytest.mark.parametrize("path", FULL_SIZE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_full_size_file_takes_a_step_on_its_documented_data(
     path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
