@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.quick_databases import read_migrations_once
 from tests.quick_disk import never_wait_for_the_disk
 
 if TYPE_CHECKING:  # Windows has no fork server
@@ -41,6 +42,16 @@ gc.disable()
 OPENI_VARIABLE = "RADREWARD_OPENI"
 """Environment variable with the folder of the Open-i collection (indiana_reports.csv), for tests on real reports."""
 
+LONG = {
+    "serving",
+    "test_ablation.py",
+    "test_full_size_experiments.py",
+    "test_parts.py",
+    "test_ray_backend.py",
+    "test_tune.py",
+}
+"""Files and folders whose tests take long."""
+
 
 def pytest_collection_finish() -> None:
     """Look for garbage from now on, but not among what collection has imported."""
@@ -49,14 +60,15 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests first, those with a time limit and those of the service: one process would end alone."""
-    items.sort(key=lambda item: item.get_closest_marker("timeout") is None and "serving" not in item.path.parts)
+    """Put the longest tests first, those with a time limit and those of long files: one process would end alone."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None and LONG.isdisjoint(item.path.parts))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_waiting_for_the_disk() -> Iterator[None]:
+def _quick_files_and_databases() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         never_wait_for_the_disk(patch)
+        read_migrations_once(patch)
         yield
 
 
@@ -129,6 +141,16 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     AutoModel.from_config(config).save_pretrained(folder)
     byte_tokenizer(encoder=False).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def one_layer_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give `tiny-generator` one layer of four: answers of an untrained decoder have as many tokens as they may."""
+    from radreward.models.tiny_backbones import FAMILIES, tiny_config
+
+    config = tiny_config("generator")
+    config.num_hidden_layers = 1
+    monkeypatch.setitem(FAMILIES, "generator", config)
 
 
 @pytest.fixture

@@ -23,9 +23,11 @@ import radreward.tuning.study  # noqa: E402, F401
 from radreward.cli import main  # noqa: E402
 from radreward.text.entities import rule_entities  # noqa: E402
 from radreward.text.standard_wording import may_report_finding  # noqa: E402
+from tests.quick_databases import read_migrations_once  # noqa: E402
 from tests.quick_disk import never_wait_for_the_disk  # noqa: E402
 
 never_wait_for_the_disk(pytest.MonkeyPatch())
+read_migrations_once(pytest.MonkeyPatch())
 
 # The first command reads the docstrings of all classes, and the first sentence compiles the lexicons.
 with redirect_stdout(io.StringIO()), suppress(SystemExit):

@@ -22,8 +22,8 @@ FULL_SIZE = [
     path for path, content in LOADED.items() if "model" in content and HUB_NAME.search(yaml.safe_dump(content))
 ]
 LESS_DATA = {"radreward": ["--groups", "24"], "python": ["--train", "80", "--test", "10"]}
-FEWER_GROUPS = {"RewardModule": "8", "GRPOModule": "8"}
-"""Groups for modules that validate on half of them; the others hold out less, or need groups for each fold."""
+FEWER_GROUPS = {"RewardModule": "8", "GRPOModule": "8", "SFTModule": "14"}
+"""Groups for modules that validate on half of them, or train on one batch; the others need groups for each fold."""
 # The validation after training is enough. Less data instead of limits in batches: whether a limit of 1 is one batch or
 # all of them depends on earlier imports, since Python takes `Union[int, float]` and `Union[float, int]` for the same.
 TRAINER = (
@@ -52,7 +52,7 @@ SMALL = {
     "SFTModule": (
         *DECODER[1:4],
         "data.batch_size=8",  # few batches of answers to decode
-        "data.val_split=0.15",
+        "data.val_split=0.25",
         "model.backbone.name=tiny-generator",
         "model.max_decoded=1",
         "data.collator.max_length=1548",
@@ -116,6 +116,7 @@ def test_full_size_files_of_every_paper_exist_and_name_their_commands() -> None:
 
 # bitsandbytes reads a field of torch by a name that torch is dropping.
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore:MatMul8bitLt:UserWarning")
+@pytest.mark.usefixtures("one_layer_generator")
 @pytest.mark.parametrize("path", FULL_SIZE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_full_size_file_takes_a_step_on_its_documented_data(
     path: Path, tmp_path: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch

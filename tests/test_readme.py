@@ -60,7 +60,7 @@ SMALL = {
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.finding_gate.fit": ("--per-kind=2",),
     "experiments.openi.groups": ("--groups=60",),
-    "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--steps=5"),
+    "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--names=60", "--steps=5"),
     "experiments.ratescore.rate_eval": ("--triads=60",),
     "experiments.ratescore.sentences": ("--train=500", "--test=50"),
 }

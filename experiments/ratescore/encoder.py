@@ -29,10 +29,13 @@ MAX_NEGATED = 900
 """Maximum number of findings that are negated in addition: the grammar negates few findings in detail."""
 
 
-def collect_entities(n_sentences: int, n_reports: int, seed: int) -> dict[Entity, frozenset[str]]:
+def collect_entities(
+    n_sentences: int, n_reports: int, seed: int, n_names: int | None = None
+) -> dict[Entity, frozenset[str]]:
     """Return the distinct entities of generated sentences and reports, with the findings of their sentences.
 
-    Present findings are named by their phrases. Body parts also occur alone, as in normal sentences.
+    All names of findings, or the first `n_names`, are also negated. Present findings are named by their phrases. Body
+    parts also occur alone, as in normal sentences.
     """
     rng, keys = Random(seed), tuple(FINDINGS)
     facts = [sample_fact(sample_findings(rng, keys, 1)[0], rng) for _ in range(n_sentences)]
@@ -48,7 +51,7 @@ def collect_entities(n_sentences: int, n_reports: int, seed: int) -> dict[Entity
     ]
     negated = [
         Entity(noun.lstrip("*").lower(), "Non-Abnormality", 0, 0) for key in keys for noun in FINDINGS[key].names
-    ]
+    ][:n_names]
     present = sorted(entity for entity in findings if entity_role(entity) == PRESENT)
     sampled = rng.sample(present, min(MAX_NEGATED, len(present)))
     negated += [entity._replace(type=f"Non-{entity.type}") for entity in sampled]
@@ -72,10 +75,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sentences", type=int, default=15_000)
     parser.add_argument("--reports", type=int, default=1500)
+    parser.add_argument("--names", type=int, help="names of findings that are negated; defaults to all")
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
-    findings = collect_entities(options.sentences, options.reports, options.seed)
+    findings = collect_entities(options.sentences, options.reports, options.seed, options.names)
     texts = [contextualize("type", entity.name, [entity])[0] for entity in findings]
     vectors = EntityEncoder(cache_size=1, max_length=EMBEDDED_MAX_LENGTH).embed(texts).vectors
     attributes = entity_attributes(list(findings), list(findings.values()))

@@ -57,7 +57,9 @@ def run_study(
     """
     folder = folder or Path("runs") / config.study
     location = redact_password(storage) if storage else str(folder / "study.db")
-    validate_search_space(config, runner)
+    # Trials were started with settings that had been accepted, and `_open_study` rejects others.
+    is_resumed = (folder / "trials").is_dir() and not overwrite
+    validate_search_space(config, runner, base_only=is_resumed)
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # `print_status` prints the same
     with starting_lock(folder):
         if not (overwrite or storage or (folder / "study.db").exists()):
@@ -83,8 +85,8 @@ def run_study(
     return study
 
 
-def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
-    """Check that the base config accepts every branch of the search space.
+def validate_search_space(config: StudyConfig, runner: TrialRunner, base_only: bool = False) -> None:
+    """Check the base config and, unless `base_only`, that it accepts every branch of the search space.
 
     Raises:
         InputError: If it does not. The message names the setting and the overrides.
@@ -93,7 +95,7 @@ def validate_search_space(config: StudyConfig, runner: TrialRunner) -> None:
         runner.dump_config(config.base, [])
     except InputError as error:
         raise InputError(f"{config.base}: {error}") from error
-    for values in config.space.conditional_branches():
+    for values in [] if base_only else config.space.conditional_branches():
         overrides = config.overrides_for(values)
         try:
             runner.dump_config(config.base, overrides)

@@ -242,6 +242,19 @@ def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: M
     assert not folder.exists()
 
 
+def test_resumed_study_checks_its_base_only(make_config: MakeConfig, folder: Path) -> None:
+    runner, checked = fake_runner(parabola), list[Sequence[str]]()
+
+    def dump_config(base: Path, settings: Sequence[str]) -> str:
+        checked.append(settings)
+        return runner.dump_config(base, settings)
+
+    for trials in (1, 2):
+        checked.clear()
+        run_study(make_config(trials=trials), TrialRunner(runner.build, dump_config), folder)
+        assert (len(checked) > 1) == (trials == 1)
+
+
 def test_interrupted_trial_is_resumed_under_its_number(
     make_config: MakeConfig, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

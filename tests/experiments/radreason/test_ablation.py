@@ -117,6 +117,7 @@ def run_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     return run
 
 
+@pytest.mark.usefixtures("one_layer_generator")
 def test_small_ablation_makes_everything_and_resumes_what_is_missing(
     run_small: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
