@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.finding_gate.names import main as make_names
+from experiments.finding_gate.names import names_and_statements
 from radreward import load
 from radreward.errors import InputError
-from radreward.models.finding_gate import POSSIBLE, PROBABLE, FindingGate, embedded_gate, statement_vectors
+from radreward.models.finding_gate import FindingGate, embedded_gate, statement_vectors
 from radreward.models.finding_names import EMBEDDED_NAMES, FindingNames, embedded_names, known_names, names_version
 from radreward.models.report_findings import read_findings
 from radreward.text.fact_matching import match_facts
@@ -23,25 +24,22 @@ ANEURYSM = "The aorta is abnormally wide along its downward course in the chest.
 
 
 def test_shipped_vectors_are_those_of_the_present_names() -> None:
-    names, known = embedded_names(), known_names()
+    names, present = embedded_names(), names_and_statements()
     remedy = f"Run `python -m experiments.finding_gate.names --output {EMBEDDED_NAMES}`."
-    assert names.version == names_version(known), remedy
-    assert names.findings == tuple(known.values()), remedy
+    assert names.version == names_version(present), remedy
+    assert names.findings == tuple(present.values()), remedy
     encoder = embedded_gate().encoder
-    some = list(known)[::311]
-    means = statement_vectors(encoder, some)[:, : encoder.embedding_dim]
+    means = statement_vectors(encoder, list(present)[::311])[:, : encoder.embedding_dim]
     torch.testing.assert_close(
         names.vectors[::311], torch.nn.functional.normalize(means, dim=1), rtol=0, atol=2e-3, msg=remedy
     )
 
 
 def test_every_name_is_most_similar_to_itself() -> None:
-    some = list(known_names())[::97]
-    for name, similar in embedded_gate().similar_names(some).items():
+    known = known_names()
+    for name, similar in embedded_gate().similar_names(list(known)[::97]).items():
         assert similar.similarity == pytest.approx(1, abs=1e-3)
-        assert similar.finding == known_names()[name] or similar.finding in {
-            key for other, key in known_names().items() if other.split() == name.split()
-        }
+        assert similar.finding == known[name]
 
 
 @given(st.integers(0, 2**32))
@@ -58,7 +56,7 @@ def test_most_similar_name_has_the_largest_cosine(seed: int) -> None:
 
 def test_files_are_deterministic_and_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some = dict(list(known_names().items())[:40])
-    monkeypatch.setattr("experiments.finding_gate.names.known_names", lambda: some)
+    monkeypatch.setattr("experiments.finding_gate.names.names_and_statements", lambda: some)
     paths = [tmp_path / str(number) / "names.safetensors" for number in range(2)]
     for path in paths:
         make_names(output=path)
@@ -71,14 +69,6 @@ def test_unknown_finding_in_the_file_is_one_line(tmp_path: Path) -> None:
     FindingNames(torch.eye(2), ["edema", "gout"], "").save(path)
     with pytest.raises(InputError, match=r"names\.safetensors: Expected known findings but got 'gout'\."):
         FindingNames.load(path)
-
-
-def test_very_similar_statement_is_taken_for_a_finding_though_it_hardly_passes() -> None:
-    gate = embedded_gate()
-    assert gate.dismissed([FREE_AIR], PROBABLE) == {FREE_AIR}
-    assert not gate.dismissed([FREE_AIR], POSSIBLE)
-    [taken] = read_findings([FREE_AIR], gate).values()
-    assert [fact.finding for fact in taken.facts] == ["freeair"]
 
 
 @pytest.mark.parametrize(("text", "finding"), [(FREE_AIR, "freeair"), (ANEURYSM, "aneurysm")])
