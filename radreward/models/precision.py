@@ -42,6 +42,19 @@ def check_precision(
         )
 
 
+def require_fp32(precision: str, name: str) -> None:
+    """Raise an error unless a scorer that computes in float32 only is to do so.
+
+    Raises:
+        InputError: For another precision.
+    """
+    if precision != "fp32":
+        raise InputError(
+            f"precision: Expected fp32 for {name} but got {precision}. The precision is that of all scorers of a run: "
+            "use --precision fp32, or score by others apart."
+        )
+
+
 def has_bfloat16_products(capabilities: Mapping[str, Any] | None = None) -> bool:
     """Return True if this CPU multiplies bfloat16 numbers; in software, they are many times slower than float32.
 

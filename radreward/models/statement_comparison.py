@@ -48,7 +48,9 @@ class _Judgement(NamedTuple):
     details: tuple[Detail, ...] = ()
 
 
-def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[ComparedStatement]:
+def compare_statements(
+    reports: Mapping[Side, str], gate: FindingGate, recognize: bool = True
+) -> list[ComparedStatement]:
     """Return the statements with findings or denials of both reports, those of the reference first, in text order.
 
     Facts are matched by `match_facts`. A finding that the other report denies or calls resolved is contradicted, and so
@@ -58,13 +60,14 @@ def compare_statements(reports: Mapping[Side, str], gate: FindingGate) -> list[C
     Args:
         reports: Both reports, normalized by `normalize_report`.
         gate: Gate of the statements that the rules do not read.
+        recognize: See `read_findings`.
 
     >>> from radreward.models.finding_gate import embedded_gate
     >>> texts = {Side.REFERENCE: "Left effusion. Scar. No edema.", Side.CANDIDATE: "Right effusion. Mild edema."}
     >>> [(entry.side, entry.kind, entry.details) for entry in compare_statements(texts, embedded_gate())[:3]]
     [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
     """
-    findings = read_findings(reports.values(), gate)
+    findings = read_findings(reports.values(), gate, recognize)
     facts = {side: findings[text].all_facts(read_report(text).facts) for side, text in reports.items()}
     matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])
     sides = [_ReportSide(side, reports[side], findings[reports[side]], matches) for side in Side]

@@ -18,6 +18,7 @@ from radreward.models.generative_evaluator import (
     find_evaluator_settings,
     load_generative_evaluator,
 )
+from radreward.models.precision import require_fp32
 from radreward.prompts.generative_template import GenerativeTemplate
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
 from radreward.types import Scores
@@ -86,8 +87,7 @@ class GenerativeScorer(Scorer):
         Raises:
             InputError: If there is no such evaluator, or the precision is not supported.
         """
-        if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for a generative evaluator but got {precision}.")
+        require_fp32(precision, "a generative evaluator")
         path = Path(folder or model or "").expanduser()
         if (hub_name := parse_hub_name(str(path))) and not path.is_dir():
             path = download_model(hub_name, allow_download)

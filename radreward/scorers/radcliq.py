@@ -13,6 +13,7 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import read_config
+from radreward.models.precision import require_fp32
 from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.loading import load
@@ -197,8 +198,7 @@ class RadCliQScorer(Scorer):
             InputError: If a component cannot be loaded, a file is missing or invalid, or `precision` is not fp32.
         """
         settings: dict[str, Any] = {"on_too_long": on_too_long, "device": device, "allow_download": allow_download}
-        if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for RadCliQ but got {precision}.")
+        require_fp32(precision, "RadCliQ")
         if folder is None:
             return cls(
                 version,

@@ -203,7 +203,7 @@ SCORERS = {
     ),
     "crimson": NamedScorer(
         title="CRIMSON (rules)",
-        summary="CRIMSON's score of findings read by rules, weighted by significance, age and indication.",
+        summary="CRIMSON's score of findings read by rules and names, weighted by significance, age and indication.",
         spec=ScorerSpec("crimson.json", "radreward.scorers.crimson.Crimson"),
         facts=ScorerFacts(
             needs="nothing",

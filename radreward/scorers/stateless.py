@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 
 import torch
 
-from radreward.errors import InputError
 from radreward.extras import require_packages
 from radreward.io.artifacts import file_fingerprint, fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import check_settings, config_errors, read_config
+from radreward.models.precision import require_fp32
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.types import Scores
 
@@ -95,8 +95,7 @@ class StatelessScorer(Scorer):
         Raises:
             InputError: If the file is missing or invalid, or `precision` is not fp32.
         """
-        if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for {cls.__name__} but got {precision}.")
+        require_fp32(precision, cls.__name__)
         options = {"on_too_long": on_too_long, "device": device, "allow_download": allow_download}
         parameters = inspect.signature(cls).parameters
         options = {name: value for name, value in options.items() if name in parameters}

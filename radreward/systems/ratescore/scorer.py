@@ -17,6 +17,7 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
 from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.precision import require_fp32
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import (
     SCORED_STATUSES,
@@ -206,8 +207,7 @@ class RaTEScore(Scorer):
             InputError: If a file is missing or invalid, another precision is requested, or a model is neither on this
                 machine nor may be downloaded.
         """
-        if precision != "fp32":
-            raise InputError(f"precision: Expected fp32 for RaTEScore but got {precision}.")
+        require_fp32(precision, "RaTEScore")
         if folder is None:
             affinity = AffinityMatrix.from_preset("long")
             if models == "embedded":
