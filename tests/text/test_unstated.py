@@ -17,6 +17,16 @@ SENTENCES = (
     "CT is useful when a nodule is possible.",
     "A skin fold imitates a pneumothorax.",
     "A skin fold is mistaken for a pneumothorax.",
+    "Heart failure is unlikely.",
+    "Pneumothorax is considered unlikely.",
+    "The lungs are unlikely to be the source of edema.",
+    "Please place a chest drain.",
+    "Ultrasound would better show any pleural fluid.",
+    "Apparent enlargement of the heart is due to expiration.",
+    "Widening of the mediastinum may be due to the technique.",
+    "Opacity at the right base represents breast tissue.",
+    "The nodule was the nipple.",
+    "The effusion is obscured by the overlying arm.",
 )
 CUES = [line for title in _SECTIONS if title != "parts" for line in _SECTIONS[title]]
 
@@ -27,6 +37,19 @@ def test_each_cue_stands_in_a_sentence_that_states_no_finding(cue: str) -> None:
     sentences = [sentence for sentence in SENTENCES if pattern.search(lowercase_same_length(sentence))]
     assert sentences
     assert not any(fact.positive for sentence in sentences for fact in sentence_facts(sentence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        ("Consolidation is unlikely to be pneumonia.", ["consolidation"]),
+        ("Small effusion, which is unlikely to be loculated.", ["effusion"]),
+        ("Opacity is due to pneumonia.", ["opacity", "pneumonia"]),
+        ("The nodule is in the right apex.", ["nodule"]),
+    ],
+)
+def test_findings_beside_such_words_are_stated(sentence: str, stated: list[str]) -> None:
+    assert [fact.finding for fact in sentence_facts(sentence) if fact.positive] == stated
 
 
 def test_a_cause_of_what_cannot_be_assessed_is_stated() -> None:
