@@ -175,7 +175,7 @@ def states_finding(statement: str) -> bool:
     >>> [states_finding(text) for text in ("Possible nodule.", "The effusion has resolved.", "No effusion.")]
     [True, True, False]
     """
-    return any(fact.positive or fact.change == "resolved" for fact in sentence_facts(statement))
+    return any(fact.is_stated for fact in sentence_facts(statement))
 
 
 def unread_statements(statements: Iterable[str]) -> list[str]:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
-from radreward.text.fact_statements import is_stated
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.report_reading import ReportReading, read_report
@@ -114,5 +113,5 @@ def _fact(finding: str, statement: str) -> Fact:
     'resolved'
     """
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
-    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and is_stated(fact))
+    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and fact.is_stated)
     return next(stated, Fact(finding))

@@ -12,7 +12,7 @@ from radreward.models.finding_gate import POSSIBLE, FindingGate
 from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.text.fact_differences import Detail, find_differences
 from radreward.text.fact_matching import FactMatch, is_included, match_facts
-from radreward.text.fact_statements import FactStatement, is_stated, report_statements
+from radreward.text.fact_statements import FactStatement, report_statements
 from radreward.text.facts import Fact
 from radreward.text.findings import ancestors, is_related
 from radreward.text.report_reading import read_report
@@ -109,7 +109,7 @@ class _ReportSide:
             for entry in report_statements(text)
         ]
         self._number = list(Side).index(side)
-        stated = [(fact, entry) for entry in self.statements for fact in entry.facts if is_stated(fact)]
+        stated = [(fact, entry) for entry in self.statements for fact in entry.facts if fact.is_stated]
         self._statements_of = cache(_Closest(stated).to)
         self._matches_of = cache(_Closest([(fact, match) for match in matches for fact in match[self._number]]).to)
 
@@ -120,7 +120,7 @@ class _ReportSide:
     def judge(self, statement: FactStatement, other: _ReportSide) -> Iterator[_Judgement]:
         """Yield what the matches of each fact say about it; denials without a counterpart give nothing."""
         for fact in statement.facts:
-            if is_stated(fact):
+            if fact.is_stated:
                 for match in self._matches_of(fact):
                     yield self._judge_match(match, other)
             elif fact.finding in self.findings.denied:
@@ -152,7 +152,7 @@ class _ReportSide:
         denying = (
             entry
             for entry in self.statements
-            if any(fact.finding in names and not is_stated(fact) for fact in entry.facts)
+            if any(fact.finding in names and not fact.is_stated for fact in entry.facts)
         )
         return tuple(islice(denying, 1))
 

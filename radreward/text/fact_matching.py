@@ -91,7 +91,7 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     >>> len(_distinct_findings([Fact("pneumothorax"), Fact("pleuralline")]))
     1
     """
-    stated = list(dict.fromkeys(fact for fact in facts if fact.positive or fact.change == "resolved"))
+    stated = list(dict.fromkeys(fact for fact in facts if fact.is_stated))
     if len(stated) < 2:
         return stated
     retained: list[tuple[int, Fact]] = []

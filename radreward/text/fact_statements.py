@@ -29,15 +29,6 @@ class FactStatement(NamedTuple):
     """The sentence that contains it."""
 
 
-def is_stated(fact: Fact) -> bool:
-    """Return True if a fact is present, possible or resolved, and False if it is denied.
-
-    >>> is_stated(Fact("edema", "absent", change="resolved")), is_stated(Fact("edema", "absent"))
-    (True, False)
-    """
-    return fact.positive or fact.change == "resolved"
-
-
 def report_statements(report: str) -> list[FactStatement]:
     """Return the statements of findings and impression, in order.
 
@@ -93,7 +84,7 @@ def _group_facts(parsed: ParsedSentence, length: int) -> list[tuple[int, int, li
     words = [[span for span in spans if span] for spans in parsed.spans] or [[(0, length)]] * len(parsed.facts)
     for fact, spans in zip(parsed.facts, words, strict=True):
         start, end = min(spans)[0], max(end for _, end in spans)
-        if groups and (start < groups[-1][1] or not (is_stated(fact) or is_stated(groups[-1][2][-1]))):
+        if groups and (start < groups[-1][1] or not (fact.is_stated or groups[-1][2][-1].is_stated)):
             first, last, facts = groups[-1]
             groups[-1] = min(first, start), max(last, end), [*facts, fact]
         else:

@@ -32,6 +32,15 @@ class Fact(NamedTuple):
         """True if the finding is reported as present or as uncertain."""
         return self.polarity != "absent"
 
+    @property
+    def is_stated(self) -> bool:
+        """True if the finding is present, uncertain or resolved, and False if it is denied.
+
+        >>> Fact("edema", "absent", change="resolved").is_stated, Fact("edema", "absent").is_stated
+        (True, False)
+        """
+        return self.positive or self.change == "resolved"
+
 
 class Sentence(NamedTuple):
     """A sentence and its facts; a sentence without facts is filler."""

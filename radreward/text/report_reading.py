@@ -41,5 +41,5 @@ def read_report(report: str) -> ReportReading:
 
 
 def _is_read(sentence: Sentence) -> bool:
-    states_finding = any(fact.positive or fact.change == "resolved" for fact in sentence.facts)
+    states_finding = any(fact.is_stated for fact in sentence.facts)
     return states_finding or not may_report_finding(sentence.text)

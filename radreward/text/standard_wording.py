@@ -175,7 +175,7 @@ def may_report_finding(statement: str) -> bool:
         return True
     statement = write_out(statement)
     parsed = parse_sentence(statement)
-    if any(fact.positive or fact.change == "resolved" for fact in parsed.facts):
+    if any(fact.is_stated for fact in parsed.facts):
         return True
     if parsed.is_complete:
         return False
