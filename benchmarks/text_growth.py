@@ -55,8 +55,8 @@ from radreward.text.facts import Fact
 from radreward.text.patient_context import PatientContext, parse_context
 from radreward.text.report_parser import parse_report
 from radreward.text.report_reading import read_report
-from radreward.text.sentence_parser import parse_sentence
-from radreward.text.sentence_splitter import split_sentences
+from radreward.text.sentence_parser import parse_sentence, sentence_facts
+from radreward.text.sentence_splitter import sentence_spans, split_sentences
 from radreward.text.significance import patient_level
 from radreward.text.standard_wording import may_report_finding
 
@@ -89,7 +89,7 @@ def _readers_of_one_text() -> Iterator[str]:
 def _without_caches(read: Callable[[str], object]) -> Callable[[str], object]:
     """Return a function that reads each text as if it were new."""
     caches = {
-        *(parse_sentence, rule_entities, may_report_finding, read_report),
+        *(sentence_spans, parse_sentence, sentence_facts, rule_entities, may_report_finding, read_report),
         *(_stated_findings, _entities, read),
     }
     clear = [function.cache_clear for function in caches if hasattr(function, "cache_clear")]

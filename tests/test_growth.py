@@ -15,7 +15,7 @@ from radreward.systems.er2score.patient_findings import _significance
 from radreward.systems.er2score.statements import _findings
 from radreward.text.entities import rule_entities
 from radreward.text.sentence_parser import parse_sentence
-from radreward.text.sentence_splitter import CACHED_SENTENCES
+from radreward.text.sentence_splitter import CACHED_SENTENCES, PAIRS_READ_TOGETHER
 from radreward.text.standard_wording import may_report_finding
 from radreward.text.unrelated import _read_statement
 from tests.source_files import FILES
@@ -69,7 +69,7 @@ def test_scorer_refuses_a_megabyte(name: str) -> None:
     "read", [_findings, _read_statement, _significance, may_report_finding, parse_sentence, rule_entities]
 )
 def test_cache_of_sentences_keeps_a_few_chunks(read: Any) -> None:
-    assert read.cache_info().maxsize == CACHED_SENTENCES <= 4096
+    assert read.cache_info().maxsize == CACHED_SENTENCES <= 24 * PAIRS_READ_TOGETHER
 
 
 def test_no_cache_keeps_more_than_twenty_thousand_texts() -> None:
