@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -265,8 +266,10 @@ def test_closed_connection_ends_its_work(small_service: Callable[..., Service], 
     with socket.create_connection(("127.0.0.1", service.port)) as client:
         head = b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         client.sendall(head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        while service.score(pairs=[PAIR]).status != 503:  # then the slow one is being scored
+        while service.score(pairs=[PAIR]).status != 503:  # then the slow one is accepted
             pass
+        while not (tmp_path / "slow.txt").exists():  # then its first pair is scored
+            time.sleep(0.01)
     while (answer := service.score(pairs=[PAIR])).status == 503:
         pass
     assert answer.status == 200
