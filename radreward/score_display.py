@@ -75,9 +75,11 @@ def _html_row(number: int, values: Sequence[Any]) -> str:
 
 
 def _evidence_html(evidence: Any) -> str:
-    """Return evidence as HTML. Missing entries are marked as deleted, extra entries as inserted."""
+    """Return evidence as HTML. Missing entries are marked as deleted, extra entries as inserted; unread ones follow."""
     if isinstance(evidence, Mapping) and {"missing", "extra"} <= set(evidence):
         marked = [f"<del>{escape(str(entry))}</del>" for entry in evidence["missing"]]
         marked += [f"<ins>{escape(str(entry))}</ins>" for entry in evidence["extra"]]
-        return f"<p>{' '.join(marked) or 'no difference'}</p>"
+        unread = [escape(text) for texts in evidence.get("unread", {}).values() for text in texts]
+        note = f"<p>Not read: {' '.join(unread)}</p>" if unread else ""
+        return f"<p>{' '.join(marked) or 'no difference'}</p>{note}"
     return f"<pre>{escape(pformat(evidence, width=100))}</pre>"

@@ -165,7 +165,7 @@ def _denied(fact: Fact, counterparts: tuple[FactStatement, ...]) -> _Judgement:
 
 
 class _Closest(Generic[T]):
-    """What belongs to facts, by facts that may have fewer or more details."""
+    """Values by fact; they are looked up by a fact with fewer or more details."""
 
     def __init__(self, entries: Iterable[tuple[Fact, T]]) -> None:
         self._entries = defaultdict[str, list[tuple[Fact, T]]](list)
