@@ -163,8 +163,8 @@ class MeSHCode(NamedTuple):
     def fact(self) -> Fact | None:
         """The coded finding with its place, as far as our vocabulary has it, and its severity; None without a finding.
 
-        >>> MeSHCode.of_path(("pulmonary atelectasis", "lung", "base", "left", "mild")).fact
-        Fact(finding='atelectasis', polarity='present', location='left lower', severity='mild', change=None, size=None)
+        >>> MeSHCode.of_path(("pulmonary atelectasis", "lung", "base", "left", "mild")).fact[:4]
+        ('atelectasis', 'present', 'left lower', 'mild')
         """
         if self.finding is None:
             return None

@@ -20,6 +20,7 @@ _TAG_OF_DETAIL: dict[Detail, str] = {
     "location": WRONG_LOCATION,
     "severity": WRONG_SEVERITY,
     "size": WRONG_SEVERITY,
+    "state": WRONG_SEVERITY,
 }
 """Tag of a wrong detail; a wrong change has one of two tags, and other details none."""
 

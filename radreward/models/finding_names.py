@@ -22,13 +22,20 @@ EMBEDDED_NAMES = Path(__file__).with_name("embedded") / "finding_names.safetenso
 _FINDINGS, _VERSION = "findings", "names"
 
 
+NEAR_SIMILARITY, NEAR_MARGIN, NEAR_COUNT = 0.5, 0.1, 6
+"""Lowest similarity of names that a statement may mean, the largest distance to the most similar one, and their number.
+"""
+
+
 class SimilarName(NamedTuple):
-    """The finding whose name is most similar to a statement."""
+    """The finding whose name is most similar to a statement, and those that are nearly as similar."""
 
     finding: str
     """Empty if a statement without a finding is more similar."""
     similarity: float
     """Cosine of the vectors, at most 1."""
+    near: tuple[str, ...] = ()
+    """Findings that the statement may mean, see `NEAR_SIMILARITY`, the most similar first."""
 
 
 class FindingNames:
@@ -45,6 +52,8 @@ class FindingNames:
 
     def __init__(self, vectors: Tensor, findings: Sequence[str], version: str) -> None:
         self.vectors, self.findings, self.version = vectors.float(), tuple(findings), version
+        self.keys = sorted(set(findings))
+        self._columns = torch.tensor([self.keys.index(finding) for finding in findings])
 
     def most_similar(self, means: Tensor) -> list[SimilarName]:
         """Return the most similar name of each statement.
@@ -54,20 +63,24 @@ class FindingNames:
 
         >>> names = FindingNames(torch.eye(2), ["edema", "effusion"], "")
         >>> names.most_similar(torch.tensor([[0.0, 3.0]]))
-        [SimilarName(finding='effusion', similarity=1.0)]
+        [SimilarName(finding='effusion', similarity=1.0, near=('effusion',))]
         """
-        values, rows = (F.normalize(means, dim=1) @ self.vectors.T).max(1)
-        return [
-            SimilarName(self.findings[row], value) for value, row in zip(values.tolist(), rows.tolist(), strict=True)
-        ]
+        similarities = F.normalize(means, dim=1) @ self.vectors.T
+        best = similarities.new_full((len(means), len(self.keys)), -1.0)
+        best.scatter_reduce_(1, self._columns.expand(len(means), -1), similarities, "amax")  # (m, number of findings)
+        values, columns = best.topk(min(NEAR_COUNT, len(self.keys)), dim=1)
+        return [self._similar_name(*row) for row in zip(values.tolist(), columns.tolist(), strict=True)]
+
+    def _similar_name(self, values: Sequence[float], columns: Sequence[int]) -> SimilarName:
+        lowest = max(NEAR_SIMILARITY, values[0] - NEAR_MARGIN)
+        near = (self.keys[column] for value, column in zip(values, columns, strict=True) if value >= lowest)
+        return SimilarName(self.keys[columns[0]], values[0], tuple(filter(None, near)))
 
     def save(self, path: Path) -> None:
         """Write the vectors as float16, and the findings as JSON of the same name beside them."""
-        keys = sorted(set(self.findings))
-        rows = torch.tensor([keys.index(key) for key in self.findings], dtype=torch.int32)
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_tensors(path, {"vectors": self.vectors.half(), "findings": rows})
-        write_config(path.with_suffix(".json"), {_FINDINGS: keys, _VERSION: self.version}, (path.name,))
+        save_tensors(path, {"vectors": self.vectors.half(), "findings": self._columns.int()})
+        write_config(path.with_suffix(".json"), {_FINDINGS: self.keys, _VERSION: self.version}, (path.name,))
 
     @classmethod
     def load(cls, path: Path = EMBEDDED_NAMES) -> FindingNames:

@@ -11,7 +11,7 @@ from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGat
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.report_reading import ReportReading, read_report
-from radreward.text.sentence_parser import sentence_facts
+from radreward.text.sentence_parser import described_facts, sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
@@ -30,11 +30,33 @@ class ReportFindings(NamedTuple):
     recognized: Mapping[str, Fact] = _NOTHING
     """Statements in other words that are taken for a finding, and what they state; among `facts` if nothing else does.
     """
+    partly_read: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
+    """Statements that state findings, and may state more than the rules read."""
 
     def all_facts(self, read: Iterable[Fact]) -> tuple[Fact, ...]:
         """Return facts that the rules read in the report, absent ones too, and those that are recognized."""
-        read = tuple(read)
+        read = tuple(fact for fact in read if not fact.positive or fact in self.facts)
         return (*read, *(fact for fact in self.facts if fact not in read))
+
+    def with_recognized(self, recognized: Mapping[str, Fact]) -> ReportFindings:
+        """Return these findings with further statements taken for a finding, in place of what the rules read in them.
+
+        >>> findings = ReportFindings((Fact("collapse"),), (), partly_read={"Air leak.": (Fact("collapse"),)})
+        >>> findings.with_recognized({"Air leak.": Fact("pneumothorax")}).facts[0].finding
+        'pneumothorax'
+        """
+        if not recognized:
+            return self
+        partly_read = {text: facts for text, facts in self.partly_read.items() if text not in recognized}
+        replaced = {fact.finding for text in recognized for fact in self.partly_read.get(text, ())}
+        replaced.difference_update(fact.finding for facts in partly_read.values() for fact in facts)
+        retained = (fact for fact in self.facts if fact.finding not in replaced)
+        return self._replace(
+            facts=_in_order((*retained, *recognized.values())),
+            unread=tuple(text for text in self.unread if text not in recognized),
+            recognized={**self.recognized, **recognized},
+            partly_read=partly_read,
+        )
 
     def denies(self, finding: str) -> bool:
         """Return True if the report denies a finding, or a more general one.
@@ -72,7 +94,8 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
         dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
         return {report: _findings(reading, dismissed, _NOTHING) for report, reading in readings.items()}
     likely = {text: similar[text].finding for text in similar.keys() - gate.dismissed(unread, LIKELY)}
-    facts = {text: _fact(finding, text) for text, finding in likely.items() if not _denies(text, finding)}
+    stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
+    facts = {text: fact for text, fact in stated.items() if fact}
     dismissed |= {text for text, fact in facts.items() if not fact.positive}
     recognized = {text: fact for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
@@ -83,35 +106,35 @@ def _findings(reading: ReportReading, dismissed: Container[str], recognized: Map
     names = {fact.finding for fact in facts}
     own = {text: recognized[text] for text in reading.unread if text in recognized}
     others = dict.fromkeys(fact for fact in own.values() if fact.finding not in names)
-    facts = tuple(sorted((*facts, *others), key=lambda fact: tuple(map(str, fact))))
+    facts = _in_order((*facts, *others))
     denied = {fact.finding for fact in reading.facts if not fact.positive and not fact.change}
     return ReportFindings(
         facts,
         tuple(text for text in dict.fromkeys(reading.unread) if text not in dismissed and text not in own),
         frozenset(denied.difference(*(ancestors(fact.finding) for fact in facts))),
         own,
+        {entry.text: tuple(fact for fact in entry.facts if fact.is_stated) for entry in reading.partly_read},
     )
 
 
-def _denies(statement: str, finding: str) -> bool:
-    """Return True if the rules read in a statement that there is no such finding, or none that is more general.
-
-    >>> _denies("No pneumothorax, slight volume loss.", "tension")
-    True
-    """
-    return any(fact.finding in ancestors(finding) for fact in sentence_facts(statement))
+def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    return tuple(sorted(facts, key=lambda fact: tuple(map(str, fact))))
 
 
-def _fact(finding: str, statement: str) -> Fact:
+def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
-    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present.
+    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present. None if the
+    rules read in the statement that there is no such finding, or none that is more general.
 
-    >>> _fact("pneumothorax", "Large rim of air around the left lung.")[2:4]
+    >>> fact_in_other_words("Large rim of air around the left lung.", "pneumothorax")[2:4]
     ('left', 'severe')
-    >>> _fact("effusion", "The former fluid is gone.").change
+    >>> fact_in_other_words("The former fluid is gone.", "effusion").change
     'resolved'
+    >>> fact_in_other_words("No pneumothorax, slight volume loss.", "tension")
     """
+    if any(fact.finding in ancestors(finding) and not fact.positive for fact in sentence_facts(statement)):
+        return None
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
-    stated = (fact for fact in sentence_facts(named) if fact.finding == finding and fact.is_stated)
+    stated = (fact for fact in described_facts(named) if fact.finding == finding and fact.is_stated)
     return next(stated, Fact(finding))

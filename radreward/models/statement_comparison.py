@@ -9,7 +9,8 @@ from itertools import chain, islice
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from radreward.models.finding_gate import POSSIBLE, FindingGate
-from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.models.pair_findings import read_pairs
+from radreward.models.report_findings import ReportFindings
 from radreward.text.fact_differences import Detail, find_differences
 from radreward.text.fact_matching import FactMatch, is_included, match_facts
 from radreward.text.fact_statements import FactStatement, report_statements
@@ -60,17 +61,19 @@ def compare_statements(
     Args:
         reports: Both reports, normalized by `normalize_report`.
         gate: Gate of the statements that the rules do not read.
-        recognize: See `read_findings`.
+        recognize: See `read_pairs`.
 
     >>> from radreward.models.finding_gate import embedded_gate
     >>> texts = {Side.REFERENCE: "Left effusion. Scar. No edema.", Side.CANDIDATE: "Right effusion. Mild edema."}
     >>> [(entry.side, entry.kind, entry.details) for entry in compare_statements(texts, embedded_gate())[:3]]
     [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
     """
-    findings = read_findings(reports.values(), gate, recognize)
-    facts = {side: findings[text].all_facts(read_report(text).facts) for side, text in reports.items()}
+    texts = reports[Side.REFERENCE], reports[Side.CANDIDATE]
+    [pair] = read_pairs([texts[0]], [texts[1]], gate, recognize)
+    findings = {Side.REFERENCE: pair[0], Side.CANDIDATE: pair[1]}
+    facts = {side: entry.all_facts(read_report(reports[side]).facts) for side, entry in findings.items()}
     matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])
-    sides = [_ReportSide(side, reports[side], findings[reports[side]], matches) for side in Side]
+    sides = [_ReportSide(side, reports[side], findings[side], matches) for side in Side]
     unread = [text for report in reports.values() for text in read_report(report).unread]
     possible = frozenset(unread) - gate.dismissed(unread, POSSIBLE)
     compared: list[ComparedStatement] = []
@@ -182,7 +185,7 @@ class _Closest(Generic[T]):
 
 def _closeness(fact: Fact, other: Fact) -> int:
     """Return how surely two facts about related findings are one, from 0 (they are not) to 4 (they are equal)."""
-    if fact == other:
+    if fact.undescribed == other.undescribed:
         return 4
     if fact.positive != other.positive:
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -10,7 +11,8 @@ import torch
 from radreward.criteria import CrimsonCriteria, crimson_score
 from radreward.io.artifacts import fingerprint
 from radreward.models.finding_gate import embedded_gate
-from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.models.pair_findings import PairFindings, read_pairs
+from radreward.models.report_findings import ReportFindings
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.stateless import StatelessScorer
@@ -53,7 +55,7 @@ class Crimson(StatelessScorer):
     """CRIMSON's score (arXiv 2603.06183) of the findings of two reports, in (-1, 1], without a language model.
 
     1: nothing is missed, false or different; 0: no better than a normal report; below 0: false findings outweigh what
-    is right. The findings of both reports are read by `read_findings` and matched by `match_facts`. A finding weighs 1
+    is right. The findings of both reports are read by `read_pairs` and matched by `match_facts`. A finding weighs 1
     (urgent), ½ (actionable), ¼ (not actionable) or 0 (benign), see `patient_level`; age and indication of the
     patient change the weights. A matched finding has wrong details if the reports differ in place, name, certainty,
     severity, size or change; a detail that changes care weighs ½, see `find_differences`. `crimson_score` has the
@@ -89,25 +91,20 @@ class Crimson(StatelessScorer):
     ) -> Scores:
         """See `Scorer._score_in_context`."""
         pairs = list(zip(references, candidates, strict=True))
-        findings = read_findings((*references, *candidates), self.gate)
-        facts = {report: own.all_facts(read_report(report).facts) for report, own in findings.items()}
+        findings = read_pairs(references, candidates, self.gate)
         rows = [
-            judge_findings(facts[reference], facts[candidate], context)
-            for (reference, candidate), context in zip(pairs, contexts, strict=True)
+            judge_findings(_all_facts(own[0], pair[0]), _all_facts(own[1], pair[1]), context)
+            for pair, own, context in zip(pairs, findings, contexts, strict=True)
         ]
         counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
         return Scores(
             total=torch.tensor([score_findings(row) for row in rows]),
             sub_scores=self.criteria.target_rewards(counts) + 0.0,  # -0 becomes 0
             error_counts=counts,
-            status=tuple(_status(findings[pair[0]], findings[pair[1]], pair) for pair in pairs),
+            status=tuple(map(_status, findings, pairs)),
             evidence=tuple(
-                (
-                    *row,
-                    *_unread(Side.REFERENCE, findings[reference], reference),
-                    *_unread(Side.CANDIDATE, findings[candidate], candidate),
-                )
-                for row, (reference, candidate) in zip(rows, pairs, strict=True)
+                (*row, *chain.from_iterable(map(_unread, Side, own, pair)))
+                for row, own, pair in zip(rows, findings, pairs, strict=True)
             ),
         )
 
@@ -169,11 +166,16 @@ def _judge(match: FactMatch, context: PatientContext) -> JudgedFinding:
     )
 
 
-def _status(reference: ReportFindings, candidate: ReportFindings, texts: tuple[str, str]) -> str:
+def _all_facts(findings: ReportFindings, report: str) -> tuple[Fact, ...]:
+    return findings.all_facts(read_report(report).facts)
+
+
+def _status(findings: PairFindings, reports: tuple[str, str]) -> str:
     """Return the status of a pair; it names the reference if nothing is read in both reports."""
-    if not _reads(reference, texts[0]):
+    reads_reference, reads_candidate = map(_reads, findings, reports)
+    if not reads_reference:
         return STATUS_REFERENCE_UNREAD
-    return STATUS_OK if _reads(candidate, texts[1]) else STATUS_CANDIDATE_UNREAD
+    return STATUS_OK if reads_candidate else STATUS_CANDIDATE_UNREAD
 
 
 def _reads(findings: ReportFindings, report: str) -> bool:

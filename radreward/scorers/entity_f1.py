@@ -76,7 +76,7 @@ class EntityF1(StatelessScorer):
         spaced = [_SPACES.sub(" ", text) for text in texts]
         entities = self._tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
-        findings = finding_phrases(texts, self.gate, self._tagger)
+        findings = finding_phrases(references, candidates, self.gate, self._tagger)
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]
@@ -86,13 +86,13 @@ class EntityF1(StatelessScorer):
             {
                 "missing": sorted(ref - cand),
                 "extra": sorted(cand - ref),
-                "unread": {Side.REFERENCE: findings[reference].unread, Side.CANDIDATE: findings[candidate].unread},
+                "unread": {side: entry.unread for side, entry in zip(Side, pair, strict=True)},
             }
-            for (ref, cand), reference, candidate in zip(rows, references, candidates, strict=True)
+            for (ref, cand), pair in zip(rows, findings, strict=True)
         )
         quality = [
-            compare_findings(findings[reference], findings[candidate], context).quality_by_head_word()
-            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
+            compare_findings(*pair, context).quality_by_head_word()
+            for pair, context in zip(findings, contexts, strict=True)
         ]
         return Scores(total, None, None, status, evidence, break_ties(torch.tensor(quality).float(), total))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from radreward.text.descriptors import exclusions
 from radreward.text.fact_matching import FactMatch
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
@@ -13,7 +14,7 @@ from radreward.text.measurements import is_same_size
 from radreward.text.severity import SEVERITY_LEVELS
 from radreward.text.significance import significance_level
 
-Detail = Literal["location", "name", "certainty", "severity", "size", "change"]
+Detail = Literal["location", "name", "certainty", "severity", "size", "change", "state"]
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
 """Changes whose omission is an error; a candidate may omit that a finding is stable."""
 DETAIL_WEIGHT = 0.5
@@ -66,6 +67,8 @@ def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[Detail, bo
     if all(locations) and not contains_location(*locations):
         moves_level = significance_level(expected._replace(location=stated.location)) != level
         yield "location", moves_level or not are_neighbors(*locations)
+    for kind in exclusions(expected.descriptors, stated.descriptors):
+        yield kind, True
     if expected.size and stated.size and not is_same_size(expected.size, stated.size):
         yield "size", True
     elif expected.severity and stated.severity and expected.severity != stated.severity:

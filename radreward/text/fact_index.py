@@ -33,7 +33,7 @@ class FactIndex:
 
         A fact whose details stand in several sentences is found by its name and certainty.
         """
-        return self._numbers.get(fact) or self._numbers.get(fact[:2], [])
+        return self._numbers.get(fact.undescribed) or self._numbers.get(fact[:2], [])
 
     def about(self, finding: str) -> Sequence[int]:
         """Return the numbers of the sentences about a finding or a related one, see `is_related`."""

@@ -86,8 +86,9 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
 
     A sign and its interpretation are one finding. So are facts whose details do not contradict each other.
 
-    >>> _distinct_findings([Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")])
-    [Fact(finding='pneumonia', polarity='uncertain', location='left lower', severity=None, change=None, size=None)]
+    >>> facts = [Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")]
+    >>> [fact[:3] for fact in _distinct_findings(facts)]
+    [('pneumonia', 'uncertain', 'left lower')]
     >>> len(_distinct_findings([Fact("pneumothorax"), Fact("pleuralline")]))
     1
     """
@@ -138,7 +139,7 @@ def _generality(fact: Fact) -> tuple[bool, int, int, tuple[str, ...]]:
     return (
         fact.finding in SHOWN_BY_SIGN,
         -len(ancestors(fact.finding)),
-        -sum(map(bool, fact[2:])),
+        -sum(map(bool, fact.details)),
         tuple(map(str, fact)),
     )
 
@@ -152,7 +153,7 @@ def is_included(fact: Fact, specific: Fact) -> bool:
         return contains_location(*locations)
     if fact.finding != specific.finding:
         return fact.finding not in _SEPARATE_KINDS and locations[0] == locations[1]
-    details = zip(fact[3:], specific[3:], strict=True)
+    details = zip(fact.details[1:], specific.details[1:], strict=True)
     return contains_location(*locations) and all(not a or not b or a == b for a, b in details)
 
 
@@ -163,6 +164,7 @@ def _fill_details(specific: Fact, fact: Fact) -> Fact:
         severity=specific.severity or fact.severity,
         change=specific.change or fact.change,
         size=specific.size or fact.size,
+        descriptors=tuple(sorted({*specific.descriptors, *fact.descriptors})),
     )
 
 

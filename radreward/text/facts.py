@@ -26,6 +26,18 @@ class Fact(NamedTuple):
     change: Change | None = None
     size: float | None = None
     """Largest diameter in mm."""
+    descriptors: tuple[str, ...] = ()
+    """Words that exclude others, see `described_facts`; generated facts have none."""
+
+    @property
+    def undescribed(self) -> Fact:
+        """The same fact without descriptors, as `sentence_facts` returns it."""
+        return self._replace(descriptors=())
+
+    @property
+    def details(self) -> tuple[object, ...]:
+        """Location, severity, change and size."""
+        return self[2:6]
 
     @property
     def positive(self) -> bool:
@@ -95,7 +107,8 @@ def _is_more_specific(other: Fact, fact: Fact) -> bool:
     """Return True if `other` states all details of `fact`, and more."""
     if other is fact or other.positive != fact.positive or other[2:] == fact[2:]:
         return False
-    return all(b is None or a == b for a, b in zip(other[2:], fact[2:], strict=True))
+    details = zip(other.details, fact.details, strict=True)
+    return all(b is None or a == b for a, b in details) and set(fact.descriptors) <= set(other.descriptors)
 
 
 def describe_fact(fact: Fact) -> str:
@@ -108,4 +121,4 @@ def describe_fact(fact: Fact) -> str:
     name = FINDINGS[fact.finding].plain_names[0]
     words = [word for word in (certainty, fact.severity, fact.location, name) if word]
     size = f"{fact.size:g} mm" if fact.size else None
-    return ", ".join([" ".join(words), *(detail for detail in (size, fact.change) if detail)])
+    return ", ".join([" ".join(words), *(detail for detail in (size, fact.change, *fact.descriptors) if detail)])

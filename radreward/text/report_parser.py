@@ -62,8 +62,8 @@ def parse_report(text: str) -> AnnotatedReport:
     Raises:
         ValueError: If the text is longer than 20,000 characters.
 
-    >>> parse_report("Small left effusion, worse. No PTX.").facts[0]
-    Fact(finding='effusion', polarity='present', location='left', severity='mild', change='worse', size=None)
+    >>> parse_report("Small left effusion, worse. No PTX.").facts[0][:5]
+    ('effusion', 'present', 'left', 'mild', 'worse')
     >>> [fact.finding for fact in parse_report("HISTORY: Pneumonia\n\nLeft effusion\n- edema").facts]
     ['effusion', 'edema']
     """

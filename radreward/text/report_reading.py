@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from radreward.text.facts import Fact, Sentence
-from radreward.text.report_parser import BODY_SECTIONS, is_heading, parse_report
+from radreward.text.facts import AnnotatedReport, Fact, Sentence
+from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, parse_report
+from radreward.text.sentence_parser import described_facts
 from radreward.text.sentence_splitter import CACHED_REPORTS
 from radreward.text.standard_wording import may_report_finding
 
@@ -20,6 +21,8 @@ class ReportReading(NamedTuple):
     """Number of sentences that are read."""
     unread: tuple[str, ...]
     """Sentences that are not read, in order and with single spaces."""
+    partly_read: tuple[Sentence, ...] = ()
+    """Sentences that state findings, and may state more than the rules read."""
 
 
 @lru_cache(CACHED_REPORTS)
@@ -33,13 +36,23 @@ def read_report(report: str) -> ReportReading:
     >>> [fact.finding for fact in reading.facts if fact.positive], reading.num_read, reading.unread
     (['effusion'], 3, ('Odd contour of a rib.',))
     """
-    parsed = parse_report(report)
+    parsed = AnnotatedReport(tuple(map(_with_descriptors, parse_report(report).sentences)))
     body = [entry for entry in parsed.sentences if entry.section in BODY_SECTIONS and not is_heading(entry)]
     unread = tuple(sentence.text for sentence in body if not _is_read(sentence))
     facts = tuple(sorted(parsed.facts, key=lambda fact: tuple(map(str, fact))))
-    return ReportReading(facts, len(body) - len(unread), unread)
+    partly_read = (entry for entry in body if isinstance(entry, PartiallyParsedSentence) and _states_finding(entry))
+    return ReportReading(facts, len(body) - len(unread), unread, tuple(partly_read))
+
+
+def _with_descriptors(sentence: Sentence) -> Sentence:
+    described = described_facts(sentence.text) if sentence.facts else ()
+    facts = zip(sentence.facts, described, strict=True)  # sentences may share the details of a fact
+    return sentence._replace(facts=tuple(fact._replace(descriptors=own.descriptors) for fact, own in facts))
 
 
 def _is_read(sentence: Sentence) -> bool:
-    states_finding = any(fact.is_stated for fact in sentence.facts)
-    return states_finding or not may_report_finding(sentence.text)
+    return _states_finding(sentence) or not may_report_finding(sentence.text)
+
+
+def _states_finding(sentence: Sentence) -> bool:
+    return any(fact.is_stated for fact in sentence.facts)

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
+from radreward.text.descriptors import SIDES, find_descriptors
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, stated_finding
@@ -23,6 +24,7 @@ from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
     CARINA_DISTANCE,
     LOCATION_WORDS,
+    LOCATIONS,
     canonical_location,
     find_both_sides,
     side_readings,
@@ -72,6 +74,14 @@ class FactSpans(NamedTuple):
         return FactSpans((start + offset, end + offset), _shift(self.location, offset), _shift(self.severity, offset))
 
 
+class Scope(NamedTuple):
+    """Lowercase words that may describe a finding."""
+
+    words: str
+    masked: str
+    """The same words with the names of findings masked by #."""
+
+
 class ParsedSentence(NamedTuple):
     """Facts of a sentence."""
 
@@ -80,6 +90,8 @@ class ParsedSentence(NamedTuple):
     """One per fact; empty if the sentence negates findings without their names."""
     is_complete: bool = False
     """True if the sentence states nothing but the facts."""
+    scopes: tuple[Scope, ...] = ()
+    """One per fact; empty if the sentence denies findings without their names."""
 
 
 class Mention(NamedTuple):
@@ -134,6 +146,7 @@ _CALLED_NORMAL = re.compile(
     r"(?:(?:again|grossly|now|otherwise|still|well) )?(?:clear|normal|unremarkable|intact)\b"
 )
 """A clause that calls something normal, but does not say where the rest of the sentence is."""
+_PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -158,14 +171,41 @@ _PERCEPTION_TOKENS = frozenset(
 def sentence_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence, with `ABBREVIATIONS` written out if it may state more than its facts.
 
-    >>> sentence_facts("Small PTX on the L.")[0]
-    Fact(finding='pneumothorax', polarity='present', location='left', severity='mild', change=None, size=None)
+    >>> sentence_facts("Small PTX on the L.")[0][:4]
+    ('pneumothorax', 'present', 'left', 'mild')
     """
+    return _with_abbreviations_written_out(text).facts
+
+
+def described_facts(text: str) -> tuple[Fact, ...]:
+    """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
+
+    Of a finding without locations, the side is one of them.
+
+    >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
+    ('broken', 'left')
+    """
+    parsed = _with_abbreviations_written_out(text)
+    described = starmap(_with_descriptors, zip(parsed.facts, parsed.scopes, strict=True))
+    return tuple(described) if parsed.scopes else parsed.facts
+
+
+def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
+    if not fact.is_stated:
+        return fact
+    words = set(find_descriptors(scope.words))
+    if not FINDINGS[fact.finding].locations and (location := _LOCATION.search(scope.masked)):
+        place = canonical_location(location[0])
+        words.update({place.split()[0]} if place in _PLACES_WITH_SIDE else ())
+    return fact._replace(descriptors=tuple(sorted(words)))
+
+
+def _with_abbreviations_written_out(text: str) -> ParsedSentence:
     parsed = parse_sentence(text)
     if parsed.is_complete:
-        return parsed.facts
+        return parsed
     long = write_out(text)
-    return parsed.facts if long == text else parse_sentence(long).facts
+    return parsed if long == text else parse_sentence(long)
 
 
 @lru_cache(CACHED_SENTENCES)
@@ -185,10 +225,12 @@ def parse_sentence(text: str) -> ParsedSentence:
     if negated := negated_findings(lower):
         return ParsedSentence(tuple(Fact(key, "absent") for key in negated), is_complete=True)
     if denied := denied_normality(lower):
-        return ParsedSentence((Fact(denied),), is_complete=True)
+        return ParsedSentence((Fact(denied),), is_complete=True, scopes=(Scope(lower, lower),))
     if state := organ_state(lower):
         words = FactSpans((0, len(lower.rstrip(" ."))), state.side_span, state.severity_span).shifted(skipped)
-        return ParsedSentence((Fact(state.finding, "present", state.side, state.severity),), (words,), True)
+        return ParsedSentence(
+            (Fact(state.finding, "present", state.side, state.severity),), (words,), True, (Scope(lower, lower),)
+        )
     mentions = _find_mentions(lower)
     if not mentions:
         return ParsedSentence((), is_complete=is_uninformative(lower))
@@ -205,14 +247,16 @@ def parse_sentence(text: str) -> ParsedSentence:
     are_negated = negated_names(masked, names)
     # Uncertainty may reach several names, as in "may represent edema or pneumonia".
     are_hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
-    parsed = [
-        side
+    by_mention = [
+        _parse_sides(mention, scope, masked, len(mentions), is_negated, is_hedged)
         for mention, scope, is_negated, is_hedged in zip(mentions, scopes, are_negated, are_hedged, strict=True)
-        for side in _parse_sides(mention, scope, masked, len(mentions), is_negated, is_hedged)
     ]
+    parsed = list(chain.from_iterable(by_mention))
+    own = [Scope(lower[slice(*scope)], masked[slice(*scope)]) for scope in scopes]
     facts = tuple(_with_inherited_locations([shared.complete(fact) for fact, _ in parsed], parsed, masked))
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
-    return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts))
+    of_facts = tuple(scope for scope, sides in zip(own, by_mention, strict=True) for _ in sides)
+    return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts), of_facts)
 
 
 def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:

@@ -250,8 +250,9 @@ def test_what_a_model_judges_is_not_marked_by_the_names_of_findings() -> None:
     texts = {Side.REFERENCE: "There is fluid in the space around the right lung.", Side.CANDIDATE: "Right effusion."}
     [entry] = load("crimson").score([texts[Side.REFERENCE]], [texts[Side.CANDIDATE]]).evidence or ()
     assert {finding.kind for finding in marked_findings(entry, texts)} == {"matched"}
+    texts[Side.CANDIDATE] = "Right scoliosis."
     statement = StatementEvidence(
-        Side.CANDIDATE, texts[Side.CANDIDATE], 0, 15, {"significant_false_prediction": 1.0}, ""
+        Side.CANDIDATE, texts[Side.CANDIDATE], 0, 16, {"significant_false_prediction": 1.0}, ""
     )
     kinds = {finding.side: finding.kind for finding in marked_findings((statement,), texts)}
     assert kinds == {Side.REFERENCE: "unread", Side.CANDIDATE: "invented"}

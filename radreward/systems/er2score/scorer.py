@@ -19,8 +19,8 @@ from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision, check_precision
-from radreward.models.report_findings import read_findings
 from radreward.models.rules_version import rules_version
 from radreward.score_outputs import ScoreOutput
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
@@ -202,13 +202,12 @@ class RewardModelScorer(Scorer):
         """Return what rules decide about each pair; None if they have no share in the scores."""
         if not self.artifact.rule_share:
             return None
-        reports = dict.fromkeys((*references, *candidates))
-        findings = read_findings(reports, embedded_gate(precision=self._gate_precision), recognize=False)
+        findings = read_pairs(references, candidates, embedded_gate(precision=self._gate_precision), recognize=False)
         return [
             AGREEMENT
             if wording_key(reference) == wording_key(candidate)
-            else decide(findings[reference], findings[candidate], self.artifact.model.criteria, context)
-            for reference, candidate, context in zip(references, candidates, contexts, strict=True)
+            else decide(*pair, self.artifact.model.criteria, context)
+            for reference, candidate, pair, context in zip(references, candidates, findings, contexts, strict=True)
         ]
 
     def predict(self, references: Sequence[str], candidates: Sequence[str]) -> RewardPredictions:

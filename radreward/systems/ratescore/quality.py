@@ -9,7 +9,8 @@ from torch.nn import functional as F
 
 from radreward.models.finding_comparison import FindingComparison, compare_findings
 from radreward.models.finding_gate import FindingGate
-from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.models.pair_findings import PairFindings, read_pairs
+from radreward.models.report_findings import ReportFindings
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import present_findings
 from radreward.systems.ratescore.taggers import Tagger
@@ -21,32 +22,39 @@ of generated and 300 pairs of real reports."""
 
 
 def finding_phrases(
-    reports: Sequence[str], gate: FindingGate, tagger: Tagger, encoder: EntityEncoder | None = None
-) -> dict[str, ReportFindings]:
-    """Return the findings of each distinct report; in place of an unread statement, its phrases of present findings.
+    references: Sequence[str],
+    candidates: Sequence[str],
+    gate: FindingGate,
+    tagger: Tagger,
+    encoder: EntityEncoder | None = None,
+) -> list[PairFindings]:
+    """Return the findings of each pair; in place of an unread statement, its phrases of present findings.
 
     A statement in which the tagger finds none stays as it is.
 
     Args:
-        reports: Reports.
-        gate: Gate of the statements that the rules do not read, see `read_findings`.
+        references: References.
+        candidates: The candidate of each.
+        gate: Gate of the statements that the rules do not read, see `read_pairs`.
         tagger: Tagger of entities.
         encoder: Gives the text of each entity, see `EntityEncoder.contextualize`; by default, it is its phrase.
     """
-    findings = read_findings(reports, gate)
-    statements = list(dict.fromkeys(chain.from_iterable(entry.unread for entry in findings.values())))
+    pairs = read_pairs(references, candidates, gate)
+    statements = list(dict.fromkeys(chain.from_iterable(entry.unread for pair in pairs for entry in pair)))
     phrases: dict[str, list[str]] = {}
     for statement, entities in zip(statements, tagger.tag_reports(statements), strict=True):
         texts = encoder.contextualize(statement, entities) if encoder else None
         phrases[statement] = present_findings(statement, entities, texts) or [statement]
-    return {
-        report: entry._replace(unread=tuple(dict.fromkeys(chain.from_iterable(map(phrases.__getitem__, entry.unread)))))
-        for report, entry in findings.items()
-    }
+
+    def with_phrases(entry: ReportFindings) -> ReportFindings:
+        own = chain.from_iterable(map(phrases.__getitem__, entry.unread))
+        return entry._replace(unread=tuple(dict.fromkeys(own)))
+
+    return [(with_phrases(reference), with_phrases(candidate)) for reference, candidate in pairs]
 
 
 def matched_qualities(
-    findings: Sequence[tuple[ReportFindings, ReportFindings]],
+    findings: Sequence[PairFindings],
     contexts: Sequence[PatientContext],
     encoder: EntityEncoder,
 ) -> list[float]:

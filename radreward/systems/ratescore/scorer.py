@@ -133,10 +133,8 @@ class RaTEScore(Scorer):
         status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
         rejected = torch.tensor([value not in SCORED_STATUSES for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
-        findings = finding_phrases(list(entities), self.gate, self.caching_tagger, self.encoder)
-        quality = matched_qualities(
-            [(findings[first], findings[second]) for first, second in texts], contexts, self.encoder
-        )
+        findings = finding_phrases(references, candidates, self.gate, self.caching_tagger, self.encoder)
+        quality = matched_qualities(findings, contexts, self.encoder)
         return Scores(
             total=total.float(),
             sub_scores=sub_scores.float(),

@@ -19,8 +19,8 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
 from radreward.models.finding_comparison import break_ties
 from radreward.models.finding_gate import embedded_gate
+from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision
-from radreward.models.report_findings import read_findings
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK, Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
@@ -126,10 +126,7 @@ class SentenceScorer(Scorer):
         statuses: list[tuple[str, str | None]] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
         sides = [[split_sentences(text) for text in texts] for texts in (references, candidates)]
-        findings_of = read_findings((*references, *candidates), self.gate)
-        findings = [
-            (findings_of[first], findings_of[second]) for first, second in zip(references, candidates, strict=True)
-        ]
+        findings = read_pairs(references, candidates, self.gate)
         rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts, strict=True)
         for reference, candidate, judgement, stated, context in rows_of_batch:
             status = _pair_status(reference, candidate, judgement)

@@ -1,0 +1,96 @@
+"""Findings of two reports that are read in the light of each other."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward import load
+from radreward.models.finding_gate import FindingGate, embedded_gate
+from radreward.models.pair_findings import read_pairs
+from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.testing.hostile_reports import hostile_reports
+from radreward.text.report_reading import read_report
+
+UNREAD = "Lymph glands at both lung roots are swollen."
+PARTLY = "Scarring in the lower zones of both lungs, with net-like lines that shrink them."
+STATEMENTS = (
+    "Hilar adenopathy.",
+    UNREAD,
+    "No effusion.",
+    "Rib fracture.",
+    "A rib on the right side is broken.",
+    PARTLY,
+)
+
+
+@pytest.fixture(scope="module")
+def gate() -> FindingGate:
+    return embedded_gate()
+
+
+def candidate_findings(reference: str, candidate: str, gate: FindingGate) -> ReportFindings:
+    [(_, findings)] = read_pairs([reference], [candidate], gate, recognize=False)
+    return findings
+
+
+def test_unread_statement_is_taken_for_a_finding_of_the_other_report(gate: FindingGate) -> None:
+    findings = candidate_findings("Hilar adenopathy.", UNREAD, gate)
+    assert [fact.finding for fact in findings.facts] == ["adenopathy"]
+    assert findings.recognized.keys() == {UNREAD}
+    assert findings.unread == ()
+    [(reference, _)] = read_pairs([UNREAD], ["Hilar adenopathy."], gate, recognize=False)
+    assert [fact.finding for fact in reference.facts] == ["adenopathy"]
+
+
+def test_statement_without_a_matching_finding_stays_as_it_is(gate: FindingGate) -> None:
+    findings = candidate_findings("Pneumoperitoneum.", UNREAD, gate)
+    assert findings == read_findings([UNREAD], gate, recognize=False)[UNREAD]
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate"),
+    [
+        ("Right hilar enlargement.", "The heart is enlarged; hila normal."),  # called normal
+        ("Left atrial enlargement.", "Prominent right atrium."),  # the finding that is read is more similar
+        ("Old rib fractures. Acute rib fractures.", "Acute right rib fractures."),  # matches another finding
+        ("Left pneumothorax.", "No pneumothorax, but air leaks around the left lung."),  # denied
+    ],
+)
+def test_statement_that_means_something_else_is_not_taken(reference: str, candidate: str, gate: FindingGate) -> None:
+    before = read_findings([candidate], gate, recognize=False)[candidate]
+    assert candidate_findings(reference, candidate, gate) == before
+
+
+def test_statement_is_taken_once(gate: FindingGate) -> None:
+    findings = candidate_findings("Sarcoidosis. Hilar adenopathy.", UNREAD, gate)
+    assert len(findings.facts) == 1
+
+
+@given(st.lists(st.sampled_from(STATEMENTS), max_size=4), st.lists(st.sampled_from(STATEMENTS), max_size=4))
+def test_pairs_keep_their_order_and_what_is_matched(first: list[str], second: list[str]) -> None:
+    gate, texts = embedded_gate(), (" ".join(first), " ".join(second))
+    swapped, same, again = read_pairs([texts[1], texts[0], texts[1]], [texts[0], texts[0], texts[0]], gate)
+    alone = read_findings(texts, gate)
+    assert swapped == again
+    assert same == (alone[texts[0]], alone[texts[0]])
+    for findings, text in zip(swapped, (texts[1], texts[0]), strict=True):
+        assert set(findings.recognized) >= set(alone[text].recognized)
+        assert len(findings.unread) + len(findings.recognized) >= len(alone[text].unread)
+
+
+@given(hostile_reports(max_length=300), hostile_reports(max_length=300))
+def test_hostile_reports_are_read_in_pairs(first: str, second: str) -> None:
+    for findings, report in zip(*read_pairs([first], [second], embedded_gate()), (first, second), strict=True):
+        reading = read_report(report)
+        known = {*reading.unread, *(entry.text for entry in reading.partly_read)}
+        assert {*findings.recognized, *findings.unread} <= known
+
+
+@pytest.mark.parametrize("name", ["er2score", "crimson", "ratescore", "entity-f1", "sentence-eval"])
+def test_scorers_give_credit_to_a_finding_in_other_words(name: str) -> None:
+    scorer = load(name)
+    scores = scorer.score(["Hilar adenopathy."] * 2, [UNREAD, "A strange shape is seen at the left apex."])
+    values = scores.total if name == "crimson" else scores.quality
+    assert values is not None
+    assert values[0] > 0.8
+    assert not values[1] > 0.5
