@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def read_facts(text: str, with_names: bool) -> Facts:
     """Return what the rules read, and with names also what a statement in other words is taken for."""
     facts = list(parse_report(text).facts)
     if with_names:
-        facts += read_findings([text], embedded_gate())[text].recognized.values()
+        facts += chain.from_iterable(read_findings([text], embedded_gate())[text].recognized.values())
     return merged(
         (
             fact.finding,

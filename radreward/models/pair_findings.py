@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -13,8 +14,13 @@ from radreward.models.report_findings import ReportFindings, fact_in_other_words
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import is_related
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.standard_wording import may_report_finding
 
 _CALLS_NORMAL = re.compile(r"\b(?:clear|(?:re-?)?expanded|gone|intact|normal|normally|removed|unremarkable)\b")
+_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
+_MIN_WORDS = 3
+"""Lowest number of words of a clause that is compared with names of findings."""
 PairFindings = tuple[ReportFindings, ReportFindings]
 """Findings of a reference and of its candidate."""
 
@@ -24,10 +30,10 @@ def read_pairs(
 ) -> list[PairFindings]:
     """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
 
-    If a finding of one report has no match, a statement of the other report is taken for it, provided that its name is
-    among the most similar ones, see `SimilarName.near`. The rules must not read the statement, or read it in part,
-    match none of its findings, and read none whose name is more similar. No statement is taken that calls something
-    normal. To recognize one given finding is easier than to find the right one among all.
+    If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
+    its name is among the most similar ones, see `SimilarName.near`. The rules must not read these words, or read them
+    in part, match none of their findings, and read none whose name is more similar. No words are taken that call
+    something normal. To recognize one given finding is easier than to find the right one among all.
 
     Args:
         references: References.
@@ -44,43 +50,46 @@ def read_pairs(
     findings = read_findings((*references, *candidates), gate, recognize)
     pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
     open_pairs = {pair: _OpenPair.of(findings[pair[0]], findings[pair[1]]) for pair in pairs}
-    statements = dict.fromkeys(chain.from_iterable(pair.statements() for pair in open_pairs.values()))
-    names = gate.similar_names(statements)
+    names = gate.similar_names(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
     read = {pair: open_pair.read(names) for pair, open_pair in open_pairs.items()}
     return [read[pair] for pair in zip(references, candidates, strict=True)]
+
+
+class _Statement(NamedTuple):
+    """A sentence, or a clause of it, that may mean a finding of the other report."""
+
+    text: str
+    sentence: str
+    read: frozenset[str]
+    """Findings that the rules read in it."""
+
+    def means(self, finding: str, names: Mapping[str, SimilarName]) -> bool:
+        """Return True if it may mean a finding, rather than what the rules read in it or something normal."""
+        near = names[self.text].near
+        return (
+            finding in near
+            and self.read.isdisjoint(near[: near.index(finding)])
+            and not _CALLS_NORMAL.search(self.text.lower())
+        )
 
 
 class _OpenSide(NamedTuple):
     findings: ReportFindings
     unmatched: tuple[Fact, ...]
     """Findings without a match in the other report."""
-    statements: tuple[str, ...]
+    statements: tuple[_Statement, ...]
     """Statements whose findings have no match either, or are not read."""
 
-    def takes(self, wanted: Iterable[Fact], names: Mapping[str, SimilarName]) -> Iterator[tuple[str, Fact]]:
+    def take(self, wanted: Iterable[Fact], names: Mapping[str, SimilarName]) -> Iterator[tuple[_Statement, Fact]]:
         """Yield the statements that are taken for one of the findings of the other report, with what they state."""
         free = list(self.statements)
-        for fact in wanted:
-            if self.findings.denies(fact.finding):
-                continue
-            closest = self._closest(fact.finding, free, names)
-            stated = ((text, fact_in_other_words(text, fact.finding)) for text in closest)
-            if taken := next(((text, own) for text, own in stated if own and own.positive), None):
+        for finding in (fact.finding for fact in wanted if not self.findings.denies(fact.finding)):
+            options = (entry for entry in free if entry.means(finding, names))
+            closest = sorted(options, key=lambda entry: names[entry.text].near.index(finding))  # noqa: B023 - used at once
+            stated = ((entry, fact_in_other_words(entry.text, finding)) for entry in closest)
+            if taken := next(((entry, fact) for entry, fact in stated if fact and fact.positive), None):
                 free.remove(taken[0])
                 yield taken
-
-    def _closest(self, finding: str, statements: Iterable[str], names: Mapping[str, SimilarName]) -> list[str]:
-        """Return the statements that may mean a finding rather than what is read in them, the most similar first."""
-
-        def rank(text: str) -> int:
-            return names[text].near.index(finding)
-
-        def means(text: str) -> bool:
-            near = names[text].near
-            read = {fact.finding for fact in self.findings.partly_read.get(text, ())}
-            return finding in near and not _CALLS_NORMAL.search(text.lower()) and read.isdisjoint(near[: rank(text)])
-
-        return sorted(filter(means, statements), key=rank)
 
 
 class _OpenPair(NamedTuple):
@@ -94,24 +103,39 @@ class _OpenPair(NamedTuple):
         for number, findings in enumerate((reference, candidate)):
             matched = {fact.finding for match in matches if all(match) for fact in match[number]}
             unmatched = tuple(fact for match in matches if not match[1 - number] for fact in match[number])
-            partly = (text for text, facts in findings.partly_read.items() if not _any_related(facts, matched))
-            sides.append(_OpenSide(findings, unmatched, (*findings.unread, *partly)))
+            sides.append(_OpenSide(findings, unmatched, tuple(_open_statements(findings, matched))))
         return cls(*sides)
 
-    def statements(self) -> Iterator[str]:
+    def texts(self) -> Iterator[str]:
         """Yield the statements that may be taken for a finding of the other report."""
         for own, other in ((self.reference, self.candidate), (self.candidate, self.reference)):
-            if other.unmatched:
-                yield from own.statements
+            yield from (entry.text for entry in own.statements if other.unmatched)
 
     def read(self, names: Mapping[str, SimilarName]) -> PairFindings:
         """Return the findings of both reports with the statements that are taken for a finding of the other one."""
-        candidate = dict(self.candidate.takes(self.reference.unmatched, names))
-        taken = {fact.finding for text in candidate for fact in self.candidate.findings.partly_read.get(text, ())}
-        wanted = (fact for fact in self.candidate.unmatched if fact.finding not in taken)
-        reference = dict(self.reference.takes(wanted, names))
-        return self.reference.findings.with_recognized(reference), self.candidate.findings.with_recognized(candidate)
+        candidate = list(self.candidate.take(self.reference.unmatched, names))
+        replaced = {finding for entry, _ in candidate for finding in entry.read}
+        wanted = (fact for fact in self.candidate.unmatched if fact.finding not in replaced)
+        reference = list(self.reference.take(wanted, names))
+        return _with_taken(self.reference.findings, reference), _with_taken(self.candidate.findings, candidate)
 
 
-def _any_related(facts: Iterable[Fact], findings: Collection[str]) -> bool:
-    return any(is_related(fact.finding, finding) for fact in facts for finding in findings)
+def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:
+    """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding."""
+    for sentence in (*findings.unread, *findings.partly_read):
+        clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
+        for text in (sentence, *(clauses if len(clauses) > 1 else ())):
+            read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
+            if not any(is_related(own, other) for own in read for other in matched) and (
+                read or may_report_finding(text)
+            ):
+                yield _Statement(text, sentence, read)
+
+
+def _with_taken(findings: ReportFindings, taken: Iterable[tuple[_Statement, Fact]]) -> ReportFindings:
+    recognized = defaultdict[str, tuple[Fact, ...]](tuple)
+    replaced: set[str] = set()
+    for entry, fact in taken:
+        recognized[entry.sentence] += (fact,)
+        replaced |= entry.read
+    return findings.with_recognized(recognized, replaced) if recognized else findings

@@ -15,7 +15,7 @@ from radreward.text.sentence_parser import described_facts, sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
-_NOTHING: Mapping[str, Fact] = MappingProxyType({})
+_NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
 class ReportFindings(NamedTuple):
@@ -27,10 +27,10 @@ class ReportFindings(NamedTuple):
     """Distinct texts that report a finding in words that the rules do not know."""
     denied: frozenset[str] = frozenset()
     """Findings that the report denies, and states nowhere."""
-    recognized: Mapping[str, Fact] = _NOTHING
-    """Statements in other words that are taken for a finding, and what they state; among `facts` if nothing else does.
+    recognized: Mapping[str, tuple[Fact, ...]] = _NOTHING
+    """Statements in other words that are taken for findings, and what they state; among `facts` if nothing else does.
     """
-    partly_read: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
+    partly_read: tuple[str, ...] = ()
     """Statements that state findings, and may state more than the rules read."""
 
     def all_facts(self, read: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -38,24 +38,24 @@ class ReportFindings(NamedTuple):
         read = tuple(fact for fact in read if not fact.positive or fact in self.facts)
         return (*read, *(fact for fact in self.facts if fact not in read))
 
-    def with_recognized(self, recognized: Mapping[str, Fact]) -> ReportFindings:
-        """Return these findings with further statements taken for a finding, in place of what the rules read in them.
+    def with_recognized(
+        self, recognized: Mapping[str, tuple[Fact, ...]], replaced: Container[str] = ()
+    ) -> ReportFindings:
+        """Return these findings with further statements that are taken for findings, in place of some that are read.
 
-        >>> findings = ReportFindings((Fact("collapse"),), (), partly_read={"Air leak.": (Fact("collapse"),)})
-        >>> findings.with_recognized({"Air leak.": Fact("pneumothorax")}).facts[0].finding
-        'pneumothorax'
+        Args:
+            recognized: Statements, and what they state.
+            replaced: Findings that the rules read in their place.
+
+        >>> findings = ReportFindings((Fact("collapse"),), ()).with_recognized({"": (Fact("scar"),)}, {"collapse"})
+        >>> [fact.finding for fact in findings.facts]
+        ['scar']
         """
-        if not recognized:
-            return self
-        partly_read = {text: facts for text, facts in self.partly_read.items() if text not in recognized}
-        replaced = {fact.finding for text in recognized for fact in self.partly_read.get(text, ())}
-        replaced.difference_update(fact.finding for facts in partly_read.values() for fact in facts)
         retained = (fact for fact in self.facts if fact.finding not in replaced)
         return self._replace(
-            facts=_in_order((*retained, *recognized.values())),
+            facts=_in_order((*retained, *chain.from_iterable(recognized.values()))),
             unread=tuple(text for text in self.unread if text not in recognized),
             recognized={**self.recognized, **recognized},
-            partly_read=partly_read,
         )
 
     def denies(self, finding: str) -> bool:
@@ -97,15 +97,17 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
     facts = {text: fact for text, fact in stated.items() if fact}
     dismissed |= {text for text, fact in facts.items() if not fact.positive}
-    recognized = {text: fact for text, fact in facts.items() if fact.positive}
+    recognized = {text: (fact,) for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
 
 
-def _findings(reading: ReportReading, dismissed: Container[str], recognized: Mapping[str, Fact]) -> ReportFindings:
+def _findings(
+    reading: ReportReading, dismissed: Container[str], recognized: Mapping[str, tuple[Fact, ...]]
+) -> ReportFindings:
     facts = tuple(fact for fact in reading.facts if fact.positive)
     names = {fact.finding for fact in facts}
     own = {text: recognized[text] for text in reading.unread if text in recognized}
-    others = dict.fromkeys(fact for fact in own.values() if fact.finding not in names)
+    others = dict.fromkeys(fact for stated in own.values() for fact in stated if fact.finding not in names)
     facts = _in_order((*facts, *others))
     denied = {fact.finding for fact in reading.facts if not fact.positive and not fact.change}
     return ReportFindings(
@@ -113,7 +115,7 @@ def _findings(reading: ReportReading, dismissed: Container[str], recognized: Map
         tuple(text for text in dict.fromkeys(reading.unread) if text not in dismissed and text not in own),
         frozenset(denied.difference(*(ancestors(fact.finding) for fact in facts))),
         own,
-        {entry.text: tuple(fact for fact in entry.facts if fact.is_stated) for entry in reading.partly_read},
+        tuple(dict.fromkeys(entry.text for entry in reading.partly_read)),
     )
 
 

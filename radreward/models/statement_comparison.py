@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from radreward.models.finding_gate import POSSIBLE, FindingGate
@@ -101,16 +101,28 @@ def _common_kind(kinds: Set[FindingKind]) -> FindingKind | None:
     return "contradicted" if "contradicted" in kinds else "differs"
 
 
+def _with_recognized(statements: Iterable[FactStatement], findings: ReportFindings) -> Iterator[FactStatement]:
+    """Yield the statements with what is recognized in their sentence, in place of findings that this replaces.
+
+    In a sentence of several statements, what is recognized belongs to those without other findings, or to the first.
+    """
+    stated = {fact.finding for fact in findings.facts}
+    for sentence, entries in groupby(statements, key=lambda entry: entry.sentence):
+        recognized = findings.recognized.get(sentence, ())
+        own = [
+            entry._replace(facts=tuple(fact for fact in entry.facts if not fact.positive or fact.finding in stated))
+            for entry in entries
+        ]
+        others = [entry for entry in own if not entry.facts] or own[:1]
+        yield from (entry._replace(facts=(*entry.facts, *recognized)) if entry in others else entry for entry in own)
+
+
 class _ReportSide:
     """Statements of a report, and the matches of their facts."""
 
     def __init__(self, side: Side, text: str, findings: ReportFindings, matches: Sequence[FactMatch]) -> None:
         self.side, self.text, self.findings, self.matches = side, text, findings, matches
-        recognized = findings.recognized
-        self.statements = [
-            entry._replace(facts=(recognized[entry.sentence],)) if entry.sentence in recognized else entry
-            for entry in report_statements(text)
-        ]
+        self.statements = list(_with_recognized(report_statements(text), findings))
         self._number = list(Side).index(side)
         stated = [(fact, entry) for entry in self.statements for fact in entry.facts if fact.is_stated]
         self._statements_of = cache(_Closest(stated).to)

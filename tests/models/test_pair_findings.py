@@ -8,8 +8,10 @@ from radreward import load
 from radreward.models.finding_gate import FindingGate, embedded_gate
 from radreward.models.pair_findings import read_pairs
 from radreward.models.report_findings import ReportFindings, read_findings
+from radreward.models.statement_comparison import compare_statements
 from radreward.testing.hostile_reports import hostile_reports
 from radreward.text.report_reading import read_report
+from radreward.types import Side
 
 UNREAD = "Lymph glands at both lung roots are swollen."
 PARTLY = "Scarring in the lower zones of both lungs, with net-like lines that shrink them."
@@ -59,6 +61,16 @@ def test_statement_without_a_matching_finding_stays_as_it_is(gate: FindingGate) 
 def test_statement_that_means_something_else_is_not_taken(reference: str, candidate: str, gate: FindingGate) -> None:
     before = read_findings([candidate], gate, recognize=False)[candidate]
     assert candidate_findings(reference, candidate, gate) == before
+
+
+def test_clauses_of_a_statement_are_taken_for_several_findings(gate: FindingGate) -> None:
+    candidate = "A little fluid in both pleural cavities; the aorta is uncoiled, and lymph glands are swollen."
+    findings = candidate_findings("Effusion. Adenopathy. Tortuous aorta.", candidate, gate)
+    assert sorted(fact.finding for fact in findings.facts) == ["adenopathy", "effusion", "tortuous"]
+    compared = compare_statements(
+        {Side.REFERENCE: "Effusion. Adenopathy. Tortuous aorta.", Side.CANDIDATE: candidate}, gate, recognize=False
+    )
+    assert {entry.kind for entry in compared} == {"matched"}
 
 
 def test_statement_is_taken_once(gate: FindingGate) -> None:

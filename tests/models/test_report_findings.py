@@ -8,7 +8,7 @@ from radreward.models.report_findings import read_findings
 
 def recognized(report: str) -> list[str]:
     [findings] = read_findings([report], embedded_gate()).values()
-    return [fact.finding for fact in findings.recognized.values()]
+    return [fact.finding for facts in findings.recognized.values() for fact in facts]
 
 
 @pytest.mark.parametrize(
