@@ -137,6 +137,26 @@ def mirror_side(text: str, lobes: bool = True) -> str:
     return _SIDE_WORD.sub(lambda match: _MIRRORED_SIDES[match[0]], text)
 
 
+_SIDES_AT_END = re.compile(r"(?<!the )\b(?:left and right|right and left)\b(?=\s*(?:[.;]|$))")
+_EXACTLY = re.compile(
+    r"\b(?:(?:end|lie|sit|stop|terminate)s?|ending|is|located|lying|terminating|tip) (?P<word>right)"
+    r"(?= (?:above|at|behind|below|beneath|beside|next)\b)"
+)
+"""A word that names no side."""
+
+
+def with_clear_sides(masked: str) -> str:
+    """Return a lowercase text of equal length in which a list of both sides at its end is "bilateral".
+
+    In "ends right at the carina", right is masked by ~, too.
+
+    >>> with_clear_sides("########, right and left."), with_clear_sides("### ends right at the carina.")
+    ('########, bilateral     .', '### ends ~~~~~ at the carina.')
+    """
+    masked = _EXACTLY.sub(lambda match: match[0][: -len("right")] + "~" * len("right"), masked)
+    return _SIDES_AT_END.sub(lambda match: "bilateral".ljust(len(match[0])), masked)
+
+
 _SEVERITY = "|".join(sorted(map(re.escape, SEVERITY_OF_PHRASE), key=len, reverse=True))
 _BOTH_SIDES = re.compile(
     r"\b(?P<first>left|right)(?:[- ]sided)? and "

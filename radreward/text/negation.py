@@ -54,6 +54,11 @@ _NAME_CUES_AFTER = compile_phrases(
         *("are excluded", "not present", "not evident", "not demonstrated", "not visualized"),
     )
 )
+_ANSWERED_NO = re.compile(
+    r"(?:(?:\s?:|\s--?)\s(?:none|nil|no|absent|negative|not)"
+    r"(?: (?:at all|evident|identified|noted|present|seen|visible))?|\sabsent)(?=\s?(?:[.,;]|$))"
+)
+"""The end of an item of a list that answers whether there is a finding, as in "pneumothorax: none"."""
 _NO_LONGER = "no longer"
 """A change, and no cue: "the effusion is no longer large"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
@@ -117,8 +122,10 @@ def _spans_after_cues(text: str) -> Iterator[tuple[int, int]]:
     stops = sorted(stop.start() for pattern in _scope_stops() for stop in pattern.finditer(text))
     statements = (_statement_starts(text, *part) for part in pairwise((0, *stops, len(text))))
     ends = sorted((*stops, *chain.from_iterable(statements), len(text)))
+    answers = [answer.span() for answer in _ANSWERED_NO.finditer(text)]
     for cue in cue_pattern("negation before").finditer(text):
-        yield cue.end(), ends[bisect_left(ends, cue.end())]
+        if not is_inside(answers, cue.start()):
+            yield cue.end(), ends[bisect_left(ends, cue.end())]
 
 
 def _statement_starts(text: str, start: int, end: int) -> Iterator[int]:
@@ -144,7 +151,7 @@ def _spans_before_cues(text: str) -> Iterator[tuple[int, int]]:
     starts = [0, *sorted(stop.end() for pattern in _scope_stops() for stop in pattern.finditer(text))]
     commas = [comma.end() for comma in re.finditer(",", text)]
     lists = [(match.end(), match.start()) for match in _ENUMERATION_END.finditer(text)]
-    for cue in cue_pattern("negation after").finditer(text):
+    for cue in chain(cue_pattern("negation after").finditer(text), _ANSWERED_NO.finditer(text)):
         end = cue.start()
         start = starts[bisect_right(starts, end) - 1]
         enumeration = bisect_right(lists, (end, end)) - 1
@@ -171,7 +178,8 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
     cues = [end for start, end in spans if not is_inside(no_cues, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
-    cues_after = [*(start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start)), len(text)]
+    certain = (start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start))
+    cues_after = [*sorted((*certain, *(answer.start() for answer in _ANSWERED_NO.finditer(text)))), len(text)]
     commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
@@ -216,6 +224,15 @@ def denial_end(sentence: str) -> int:
         return 0
     end = _END_OF_DENIAL.search(lower)
     return end.start() if end else 0
+
+
+def with_one_answer(text: str) -> str:
+    """Return a text in which each answer that there is no finding is "none".
+
+    >>> with_one_answer("Effusion: absent. Edema - not seen.")
+    'Effusion: none. Edema: none.'
+    """
+    return _ANSWERED_NO.sub(": none", text)
 
 
 def drop_negation_after(text: str) -> str:

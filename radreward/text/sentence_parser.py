@@ -28,6 +28,7 @@ from radreward.text.locations import (
     canonical_location,
     find_both_sides,
     side_readings,
+    with_clear_sides,
 )
 from radreward.text.measurements import (
     HEART_RATIO,
@@ -147,6 +148,8 @@ _CALLED_NORMAL = re.compile(
 )
 """A clause that calls something normal, but does not say where the rest of the sentence is."""
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
+_ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
+_ZONES = frozenset({"left upper", "left lower"})
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -238,7 +241,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     masked = lower
     for _, start, end in mentions:
         masked = masked[:start] + "#" * (end - start) + masked[end:]
-    mentions, masked = _without_unstated(mentions, without_comparisons(masked))
+    mentions, masked = _without_unstated(mentions, without_comparisons(with_clear_sides(masked)))
     if not mentions:
         return ParsedSentence((), is_complete=True)
     scopes = _mention_scopes(mentions, masked)
@@ -274,13 +277,20 @@ def _find_mentions(lower: str) -> list[Mention]:
     Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
     """
     ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
-    names = [Mention(_FINDING_OF_NAME[name], start, start + len(name)) for name, start in _FINDING.find(lower)]
+    names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
     names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
     found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
     mentions = sorted([*names, *states], key=lambda mention: mention.start)
     return [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
+
+
+def _mention_of_name(name: str, start: int, lower: str) -> Mention:
+    """Return the mention of a name; a zone with which it starts belongs to its place, as in "right apical scarring"."""
+    key = _FINDING_OF_NAME[name]
+    zone = _ZONE.match(lower, start) if _ZONES.issubset(FINDINGS[key].locations) else None
+    return Mention(key, zone.end() if zone else start, start + len(name))
 
 
 def _overlap(first: Mention, second: Mention) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from radreward.text.abbreviations import ABBREVIATION, long_form, write_out
 from radreward.text.entities import FINDING_TYPES, rule_entities
 from radreward.text.lexicon import LexicalPhrase, find_phrases
-from radreward.text.negation import denial_end
+from radreward.text.negation import denial_end, with_one_answer
 from radreward.text.normalization import wording_key
 from radreward.text.sentence_parser import MAX_SENTENCE_CHARS, parse_sentence
 from radreward.text.sentence_splitter import CACHED_REPORTS, CACHED_SENTENCES, sentence_spans
@@ -173,7 +173,7 @@ def may_report_finding(statement: str) -> bool:
     """
     if len(statement) > MAX_SENTENCE_CHARS:
         return True
-    statement = write_out(statement)
+    statement = with_one_answer(write_out(statement))
     parsed = parse_sentence(statement)
     if any(fact.is_stated for fact in parsed.facts):
         return True
