@@ -11,8 +11,8 @@ from radreward.text.section_files import read_sections
 
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
-    r"(?:\s(?:\d{1,2}|a\s(?:bit|little)|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|lies|looks?|mild|"
-    r"minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|size|slight|"
+    r"(?:\s(?:\d{1,2}|a\s(?:bit|little)|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|"
+    r"lies|looks?|mild|minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|size|slight|"
     r"somewhat|stable|stands|still|to|very|was|were|\w+ly)){0,6}\s"
 )
 """Words between a body part and the state after it."""
