@@ -31,17 +31,15 @@ from radreward.text.locations import (
     with_clear_sides,
 )
 from radreward.text.measurements import (
-    HEART_RATIO,
     MEASURED_FINDINGS,
     SIZE,
-    is_large_heart,
     parse_size,
     size_of_match,
 )
+from radreward.text.mentions import Mention, find_mentions
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
-from radreward.text.phrase_index import PhraseIndex
-from radreward.text.read_names import READ_NAMES, fracture_of, states_of_parts
+from radreward.text.read_names import fracture_of
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
@@ -54,7 +52,6 @@ from radreward.text.sentence_templates import (
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details, with_inherited_location
-from radreward.text.spelling import spellings
 from radreward.text.unstated import alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
@@ -95,34 +92,6 @@ class ParsedSentence(NamedTuple):
     """One per fact; empty if the sentence denies findings without their names."""
 
 
-class Mention(NamedTuple):
-    """The name of a finding in a sentence."""
-
-    finding: str
-    start: int
-    end: int
-
-
-_PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
-
-
-def _name_forms(name: str) -> Iterator[str]:
-    """Yield the lowercase forms of a name: as it is, in the plural or the singular, in both spellings."""
-    plain = name.removeprefix("*")
-    forms = [plain, plain + ("es" if plain.endswith(("s", "x", "h")) else "s")]
-    if plain.endswith("y"):
-        forms.append(plain[:-1] + "ies")
-    if name.startswith("*") and _PLURAL.search(plain):
-        forms.append(plain[:-3] + "y" if plain.endswith("ies") else plain[:-1])
-    for form in forms:
-        yield from spellings(form.lower())
-
-
-_FINDING_OF_NAME: dict[str, str] = {
-    form: key for key, finding in FINDINGS.items() for name in finding.names for form in _name_forms(name)
-}
-_FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
-_FINDING = PhraseIndex(_FINDING_OF_NAME)
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = re.compile(
     compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b| than\b)(?<!slightly(?! #))"
@@ -134,22 +103,12 @@ _QUESTION = re.compile(r"#\s?\?")
 _CLAUSE = re.compile(
     r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated)\s+|\.\s"
 )
-_NO_FINDING = re.compile(
-    r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
-    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
-    r"|(?:breast|cardiac|cardiomediastinal|heart|hilar|liver|mediastinal) shadows?"
-    r"|normal (?:infant )?(?:thymus|thymic (?:shadow|silhouette|tissue))"
-    r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
-)
-"""Phrases with the name of a finding that state none."""
 _CALLED_NORMAL = re.compile(
     r"^(?!.*\b(?:in|on|which|that)\b).*\b(?:is|are|appears?|remains?) "
     r"(?:(?:again|grossly|now|otherwise|still|well) )?(?:clear|normal|unremarkable|intact)\b"
 )
 """A clause that calls something normal, but does not say where the rest of the sentence is."""
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
-_ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
-_ZONES = frozenset({"left upper", "left lower"})
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -234,7 +193,7 @@ def parse_sentence(text: str) -> ParsedSentence:
         return ParsedSentence(
             (Fact(state.finding, "present", state.side, state.severity),), (words,), True, (Scope(lower, lower),)
         )
-    mentions = _find_mentions(lower)
+    mentions = find_mentions(lower)
     if not mentions:
         return ParsedSentence((), is_complete=is_uninformative(lower))
     # Names are masked: "left atrial enlargement" states no location, and "massive" no mass.
@@ -269,36 +228,6 @@ def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSp
         fact = with_inherited_location(fact, earlier, masked[end : spans.name[0]])
         yield fact
         earlier, end = (fact if fact.location else earlier), spans.name[1]
-
-
-def _find_mentions(lower: str) -> list[Mention]:
-    """Return the names of findings in a lowercase sentence, and the states of body parts, in order.
-
-    Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
-    """
-    ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
-    names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
-    names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
-    found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
-    states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
-    names = [name for name in names if not any(_overlap(state, name) for state in states)]
-    mentions = sorted([*names, *states], key=lambda mention: mention.start)
-    return [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
-
-
-def _mention_of_name(name: str, start: int, lower: str) -> Mention:
-    """Return the mention of a name; a zone with which it starts belongs to its place, as in "right apical scarring"."""
-    key = _FINDING_OF_NAME[name]
-    zone = _ZONE.match(lower, start) if _ZONES.issubset(FINDINGS[key].locations) else None
-    return Mention(key, zone.end() if zone else start, start + len(name))
-
-
-def _overlap(first: Mention, second: Mention) -> bool:
-    return first.start < second.end and second.start < first.end
-
-
-def _holds(name: Mention, state: Mention) -> bool:
-    return (name.start, -name.end) < (state.start, -state.end)
 
 
 def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mention], str]:

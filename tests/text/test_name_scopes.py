@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from radreward.text.mentions import Mention
 from radreward.text.negation import (
     _NAME_CUES,
     _NAME_CUES_AFTER,
@@ -13,7 +14,7 @@ from radreward.text.negation import (
     negated_names,
     reached_names,
 )
-from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, Mention, _mention_scopes
+from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, _mention_scopes
 
 PIECES = (
     *(

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.text.lexicon import compile_phrases
+from radreward.text.mentions import _FINDING_OF_NAME
 from radreward.text.phrase_index import PhraseIndex
-from radreward.text.sentence_parser import _FINDING_OF_NAME
 
 PHRASES = st.lists(st.text("ab' -1", min_size=1, max_size=6).filter(lambda text: text[0] in "ab1"), min_size=1)
 

@@ -1,0 +1,83 @@
+"""Names of findings in a sentence, and states of body parts that are findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from radreward.text.findings import FINDINGS
+from radreward.text.measurements import HEART_RATIO, is_large_heart
+from radreward.text.phrase_index import PhraseIndex
+from radreward.text.read_names import READ_NAMES, states_of_parts
+from radreward.text.spelling import spellings
+
+
+class Mention(NamedTuple):
+    """The name of a finding in a sentence."""
+
+    finding: str
+    start: int
+    end: int
+
+
+_PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
+
+
+def _name_forms(name: str) -> Iterator[str]:
+    """Yield the lowercase forms of a name: as it is, in the plural or the singular, in both spellings."""
+    plain = name.removeprefix("*")
+    forms = [plain, plain + ("es" if plain.endswith(("s", "x", "h")) else "s")]
+    if plain.endswith("y"):
+        forms.append(plain[:-1] + "ies")
+    if name.startswith("*") and _PLURAL.search(plain):
+        forms.append(plain[:-3] + "y" if plain.endswith("ies") else plain[:-1])
+    for form in forms:
+        yield from spellings(form.lower())
+
+
+_FINDING_OF_NAME: dict[str, str] = {
+    form: key for key, finding in FINDINGS.items() for name in finding.names for form in _name_forms(name)
+}
+_FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
+_FINDING = PhraseIndex(_FINDING_OF_NAME)
+_NO_FINDING = re.compile(
+    r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
+    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
+    r"|(?:breast|cardiac|cardiomediastinal|heart|hilar|liver|mediastinal) shadows?"
+    r"|normal (?:infant )?(?:thymus|thymic (?:shadow|silhouette|tissue))"
+    r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
+)
+"""Phrases with the name of a finding that state none."""
+_ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
+_ZONES = frozenset({"left upper", "left lower"})
+
+
+def find_mentions(lower: str) -> list[Mention]:
+    """Return the names of findings in a lowercase sentence, and the states of body parts, in order.
+
+    Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
+    """
+    ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
+    names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
+    names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
+    found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
+    states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
+    names = [name for name in names if not any(_overlap(state, name) for state in states)]
+    mentions = sorted([*names, *states], key=lambda mention: mention.start)
+    return [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
+
+
+def _mention_of_name(name: str, start: int, lower: str) -> Mention:
+    """Return the mention of a name; a zone with which it starts belongs to its place, as in "right apical scarring"."""
+    key = _FINDING_OF_NAME[name]
+    zone = _ZONE.match(lower, start) if _ZONES.issubset(FINDINGS[key].locations) else None
+    return Mention(key, zone.end() if zone else start, start + len(name))
+
+
+def _overlap(first: Mention, second: Mention) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
+def _holds(name: Mention, state: Mention) -> bool:
+    return (name.start, -name.end) < (state.start, -state.end)

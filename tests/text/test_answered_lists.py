@@ -1,0 +1,61 @@
+"""Lists that answer whether there is a finding, and places in other positions than before or after a name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from radreward.text.entities import FINDING_TYPES, rule_entities
+from radreward.text.report_reading import read_report
+from radreward.text.sentence_parser import sentence_facts
+from radreward.text.standard_wording import may_report_finding
+
+ANSWERS = (
+    ": none",
+    ": no",
+    " - none",
+    " -- nil",
+    ": absent",
+    ": negative",
+    ": not seen",
+    ": none identified",
+    " absent",
+)
+
+
+@given(
+    st.sampled_from(("Effusion", "Pneumothorax", "Pulmonary nodules", "Focal consolidation")), st.sampled_from(ANSWERS)
+)
+def test_answer_denies_the_finding_before_it(name: str, answer: str) -> None:
+    for text in (f"{name}{answer}.", f"{name}{answer}", f"{name}{answer}, edema{answer}."):
+        assert {fact.polarity for fact in sentence_facts(text)} == {"absent"}, text
+        assert not may_report_finding(text), text
+        assert read_report(text).unread == ()
+        assert not any(entity.type in FINDING_TYPES for entity in rule_entities(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Effusion: no change.", "Effusion: yes.", "Effusion - not increased.", "Effusion: small."]
+)
+def test_other_answers_deny_nothing(text: str) -> None:
+    assert [fact.polarity for fact in sentence_facts(text)] == ["present"]
+
+
+def test_answer_denies_only_its_own_finding() -> None:
+    facts = {fact.finding: fact.polarity for fact in sentence_facts("Pneumothorax: none, effusion: yes.")}
+    assert facts == {"pneumothorax": "absent", "effusion": "present"}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "location"),
+    [
+        ("Right apical scarring.", "scar", "right upper"),
+        ("Biapical scarring.", "scar", "bilateral upper"),
+        ("Apical scarring on the left.", "scar", "left"),
+        ("Right apical pneumothorax.", "pneumothorax", "right"),  # has no zones
+        ("Central lung opacities, right and left.", "opacity", "bilateral"),
+        ("The ETT ends right at the carina.", "ettlow", "at carina"),
+        ("Effusion on the right at the base.", "effusion", "right"),
+    ],
+)
+def test_place_of_a_finding(text: str, finding: str, location: str) -> None:
+    assert [(fact.finding, fact.location) for fact in sentence_facts(text)] == [(finding, location)]
