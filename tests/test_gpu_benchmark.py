@@ -81,13 +81,13 @@ def test_run_failed_part_is_recorded_and_the_others_run(
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr("benchmarks._gpu_step.measure", fail)
-    for part in ("decoding", "scoring"):
+    for part in ("parity", "decoding", "scoring"):
         monkeypatch.setattr(f"benchmarks._gpu_parts.{part}", lambda *_, part=part: {"measured": part})
     file = tmp_path / "gpu.json"
     assert gpu.command(["--output", str(file)]) == 1
     result = json.loads(file.read_text())
     assert result["steps"] == [{"failed": "RuntimeError: out of memory"}] * 3
-    assert (result["decoding"], result["scoring"]) == ({"measured": "decoding"}, {"measured": "scoring"})
+    assert [result[part]["measured"] for part in ("parity", "decoding", "scoring")] == ["parity", "decoding", "scoring"]
     with pytest.raises(RuntimeError, match="3 parts failed: RuntimeError: out of memory"):
         gpu.main()
     capsys.readouterr()
