@@ -55,7 +55,7 @@ LONG = {
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than cores for `-n auto`: many tests wait for other processes, which leaves cores idle."""
+    """Return one process more than cores for `-n auto`: many tests wait for other processes, and cores would idle."""
     return 1 + len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
 
 
