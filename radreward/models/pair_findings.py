@@ -62,6 +62,13 @@ class _Statement(NamedTuple):
     sentence: str
     read: frozenset[str]
     """Findings that the rules read in it."""
+    recognized: frozenset[str]
+    """Findings for which its sentence was taken before."""
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Findings that it no longer states if it is taken for another one."""
+        return self.read | self.recognized
 
     def means(self, finding: str, names: Mapping[str, SimilarName]) -> bool:
         """Return True if it may mean a finding, rather than what the rules read in it or something normal."""
@@ -114,7 +121,7 @@ class _OpenPair(NamedTuple):
     def read(self, names: Mapping[str, SimilarName]) -> PairFindings:
         """Return the findings of both reports with the statements that are taken for a finding of the other one."""
         candidate = list(self.candidate.take(self.reference.unmatched, names))
-        replaced = {finding for entry, _ in candidate for finding in entry.read}
+        replaced = {finding for entry, _ in candidate for finding in entry.replaced}
         wanted = (fact for fact in self.candidate.unmatched if fact.finding not in replaced)
         reference = list(self.reference.take(wanted, names))
         return _with_taken(self.reference.findings, reference), _with_taken(self.candidate.findings, candidate)
@@ -122,14 +129,15 @@ class _OpenPair(NamedTuple):
 
 def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:
     """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding."""
-    for sentence in (*findings.unread, *findings.partly_read):
+    for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
+        recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
         clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
         for text in (sentence, *(clauses if len(clauses) > 1 else ())):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
-            if not any(is_related(own, other) for own in read for other in matched) and (
+            if not any(is_related(own, other) for own in read | recognized for other in matched) and (
                 read or may_report_finding(text)
             ):
-                yield _Statement(text, sentence, read)
+                yield _Statement(text, sentence, read, recognized)
 
 
 def _with_taken(findings: ReportFindings, taken: Iterable[tuple[_Statement, Fact]]) -> ReportFindings:
@@ -137,5 +145,5 @@ def _with_taken(findings: ReportFindings, taken: Iterable[tuple[_Statement, Fact
     replaced: set[str] = set()
     for entry, fact in taken:
         recognized[entry.sentence] += (fact,)
-        replaced |= entry.read
+        replaced |= entry.replaced
     return findings.with_recognized(recognized, replaced) if recognized else findings

@@ -32,6 +32,8 @@ class ReportFindings(NamedTuple):
     """
     partly_read: tuple[str, ...] = ()
     """Statements that state findings, and may state more than the rules read."""
+    possible: tuple[str, ...] = ()
+    """Statements that may report a finding, but do not count as such, see `POSSIBLE`."""
 
     def all_facts(self, read: Iterable[Fact]) -> tuple[Fact, ...]:
         """Return facts that the rules read in the report, absent ones too, and those that are recognized."""
@@ -87,22 +89,26 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     """
     readings = {report: read_report(report) for report in reports}
     unread = list(dict.fromkeys(chain.from_iterable(reading.unread for reading in readings.values())))
-    dismissed = gate.dismissed(unread, PROBABLE)
+    dismissed, impossible = gate.dismissed(unread, PROBABLE), gate.dismissed(unread, POSSIBLE)
     names = gate.similar_names(unread).items()
     similar = {text: name for text, name in names if name.finding and name.similarity >= SIMILAR}
     if not recognize:
-        dismissed -= similar.keys() - gate.dismissed(unread, POSSIBLE)
-        return {report: _findings(reading, dismissed, _NOTHING) for report, reading in readings.items()}
+        dismissed -= similar.keys() - impossible
+        return {report: _findings(reading, dismissed, impossible, _NOTHING) for report, reading in readings.items()}
     likely = {text: similar[text].finding for text in similar.keys() - gate.dismissed(unread, LIKELY)}
     stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
     facts = {text: fact for text, fact in stated.items() if fact}
-    dismissed |= {text for text, fact in facts.items() if not fact.positive}
+    resolved = {text for text, fact in facts.items() if not fact.positive}
+    dismissed, impossible = dismissed | resolved, impossible | resolved
     recognized = {text: (fact,) for text, fact in facts.items() if fact.positive}
-    return {report: _findings(reading, dismissed, recognized) for report, reading in readings.items()}
+    return {report: _findings(reading, dismissed, impossible, recognized) for report, reading in readings.items()}
 
 
 def _findings(
-    reading: ReportReading, dismissed: Container[str], recognized: Mapping[str, tuple[Fact, ...]]
+    reading: ReportReading,
+    dismissed: Container[str],
+    impossible: Container[str],
+    recognized: Mapping[str, tuple[Fact, ...]],
 ) -> ReportFindings:
     facts = tuple(fact for fact in reading.facts if fact.positive)
     names = {fact.finding for fact in facts}
@@ -116,6 +122,7 @@ def _findings(
         frozenset(denied.difference(*(ancestors(fact.finding) for fact in facts))),
         own,
         tuple(dict.fromkeys(entry.text for entry in reading.partly_read)),
+        tuple(text for text in dict.fromkeys(reading.unread) if text in dismissed and text not in impossible),
     )
 
 
