@@ -53,12 +53,6 @@ LONG = {
 """Files and folders whose tests take long."""
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than cores for `-n auto`: many tests wait for other processes, and cores would idle."""
-    return 1 + len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
-
-
 def pytest_collection_finish() -> None:
     """Look for garbage from now on, but not among what collection has imported."""
     gc.freeze()
