@@ -19,6 +19,8 @@ from radreward.text.standard_wording import may_report_finding
 
 _CALLS_NORMAL = re.compile(r"\b(?:clear|(?:re-?)?expanded|gone|intact|normal|normally|removed|unremarkable)\b")
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
+_CERTAIN = 0.75
+"""Similarity from which a statement means the most similar name and no other."""
 _MIN_WORDS = 3
 """Lowest number of words of a clause that is compared with names of findings."""
 PairFindings = tuple[ReportFindings, ReportFindings]
@@ -33,7 +35,7 @@ def read_pairs(
     If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
     its name is among the most similar ones, see `SimilarName.near`. The rules must not read these words, or read them
     in part, match none of their findings, and read none whose name is more similar. No words are taken that call
-    something normal. To recognize one given finding is easier than to find the right one among all.
+    something normal, or that are very similar to the name of another finding. To recognize one given finding is easier than to find the right one among all.
 
     Args:
         references: References.
@@ -71,10 +73,12 @@ class _Statement(NamedTuple):
         return self.read | self.recognized
 
     def means(self, finding: str, names: Mapping[str, SimilarName]) -> bool:
-        """Return True if it may mean a finding, rather than what the rules read in it or something normal."""
-        near = names[self.text].near
+        """Return True if it may mean a finding, rather than another one or something normal."""
+        name = names[self.text]
+        near = name.near
         return (
             finding in near
+            and (finding == name.finding or name.similarity < _CERTAIN)
             and self.read.isdisjoint(near[: near.index(finding)])
             and not _CALLS_NORMAL.search(self.text.lower())
         )

@@ -56,6 +56,7 @@ def test_statement_without_a_matching_finding_stays_as_it_is(gate: FindingGate) 
         ("Left atrial enlargement.", "Prominent right atrium."),  # the finding that is read is more similar
         ("Old rib fractures. Acute rib fractures.", "Acute right rib fractures."),  # matches another finding
         ("Left pneumothorax.", "No pneumothorax, but air leaks around the left lung."),  # denied
+        ("Pulmonary edema.", "Fluid surrounds the lung."),  # certainly an effusion
     ],
 )
 def test_statement_that_means_something_else_is_not_taken(reference: str, candidate: str, gate: FindingGate) -> None:
