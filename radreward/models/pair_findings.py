@@ -74,14 +74,13 @@ class _Statement(NamedTuple):
         return self.read | self.recognized
 
     def means(self, finding: str, names: Mapping[str, SimilarName]) -> bool:
-        """Return True if it may mean a finding, rather than another one or something normal."""
+        """Return True if it may mean a finding, rather than another one."""
         name = names[self.text]
         near = name.near
         return (
             finding in near
             and (finding == name.finding or name.similarity < _CERTAIN)
             and self.read.isdisjoint(near[: near.index(finding)])
-            and not _CALLS_NORMAL.search(self.text.lower())
         )
 
 
@@ -90,7 +89,7 @@ class _OpenSide(NamedTuple):
     unmatched: tuple[Fact, ...]
     """Findings without a match in the other report."""
     statements: tuple[_Statement, ...]
-    """Statements whose findings have no match either, or are not read."""
+    """Statements whose findings have no match either, or are not read; none if the other report has no such finding."""
 
     def take(self, wanted: Iterable[Fact], names: Mapping[str, SimilarName]) -> Iterator[tuple[_Statement, Fact]]:
         """Yield the statements that are taken for one of the findings of the other report, with what they state."""
@@ -111,17 +110,20 @@ class _OpenPair(NamedTuple):
     @classmethod
     def of(cls, reference: ReportFindings, candidate: ReportFindings) -> _OpenPair:
         matches = match_facts(reference.facts, candidate.facts)
+        unmatched = [
+            tuple(fact for match in matches if not match[1 - number] for fact in match[number]) for number in (0, 1)
+        ]
         sides = []
         for number, findings in enumerate((reference, candidate)):
             matched = {fact.finding for match in matches if all(match) for fact in match[number]}
-            unmatched = tuple(fact for match in matches if not match[1 - number] for fact in match[number])
-            sides.append(_OpenSide(findings, unmatched, tuple(_open_statements(findings, matched))))
+            statements = _open_statements(findings, matched) if unmatched[1 - number] else ()
+            sides.append(_OpenSide(findings, unmatched[number], tuple(statements)))
         return cls(*sides)
 
     def texts(self) -> Iterator[str]:
         """Yield the statements that may be taken for a finding of the other report."""
-        for own, other in ((self.reference, self.candidate), (self.candidate, self.reference)):
-            yield from (entry.text for entry in own.statements if other.unmatched)
+        for side in self:
+            yield from (entry.text for entry in side.statements)
 
     def read(self, names: Mapping[str, SimilarName]) -> PairFindings:
         """Return the findings of both reports with the statements that are taken for a finding of the other one."""
@@ -133,11 +135,15 @@ class _OpenPair(NamedTuple):
 
 
 def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:
-    """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding."""
+    """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding.
+
+    Those that call something normal are left out.
+    """
     for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
         clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
-        for text in (sentence, *(clauses if len(clauses) > 1 else ())):
+        texts = (sentence, *(clauses if len(clauses) > 1 else ()))
+        for text in (text for text in texts if not _CALLS_NORMAL.search(text.lower())):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
             if not any(is_related(own, other) for own in read | recognized for other in matched) and (
                 read or may_report_finding(text)
