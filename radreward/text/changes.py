@@ -30,7 +30,12 @@ _COMPARED_WITH_NORMAL = re.compile(
     r"\b(?:larger|bigger|smaller|greater|higher) than (?=(?:is )?(?:normal|usual|expected)\b)"
 )
 _AFTER_COMMA = re.compile(r", (?:\w+ly )?(?P<word>increased|larger|bigger|smaller)(?= ?(?:[.,;]|$))")
-_DEVICE_CHANGE = re.compile(r"\b(?:inserted|insertion|placed|placement|removal|removed)\b|taken out")
+_DEVICE_CHANGE = re.compile(
+    r"\b(?:explanted|inserted|insertion|passed|placed|placement|pulled|removal|removed|retrieved|withdrawn)\b"
+    r"|\b(?:is|are|taken) out\b"
+)
+_MOVED = re.compile(r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a)\b|\d)")
+"""After "pulled", "withdrawn" and "out": a device that is still there."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
@@ -44,16 +49,23 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     >>> change_of("#### after the tube was removed", False)
     >>> change_of("right ####, slightly increased.", False)
     'worse'
+    >>> change_of("the #### was withdrawn.", True), change_of("the #### was withdrawn 2 cm.", True)
+    ('resolved', None)
     """
     name = masked.find("#")
     for phrase in CHANGE.finditer(masked):
-        if not is_device and _DEVICE_CHANGE.search(phrase[0]):
+        if _DEVICE_CHANGE.search(phrase[0]) and (not is_device or _is_moved(masked, phrase)):
             continue
         if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
             return CHANGE_OF_PHRASE[phrase[0]]
     if last := _AFTER_COMMA.search(masked):
         return "better" if last["word"] == "smaller" else "worse"
     return None
+
+
+def _is_moved(masked: str, phrase: re.Match[str]) -> bool:
+    """Return True if a device is not removed but moved: "withdrawn by 2 cm", "out of position"."""
+    return phrase[0].endswith(("pulled", "withdrawn", "out")) and _MOVED.match(masked, phrase.end()) is not None
 
 
 def without_comparisons(masked: str) -> str:

@@ -11,6 +11,7 @@ from radreward.text.measurements import HEART_RATIO, is_large_heart
 from radreward.text.phrase_index import PhraseIndex
 from radreward.text.read_names import READ_NAMES, states_of_parts
 from radreward.text.spelling import spellings
+from radreward.text.unstated import NO_FINDING
 
 
 class Mention(NamedTuple):
@@ -41,14 +42,6 @@ _FINDING_OF_NAME: dict[str, str] = {
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = PhraseIndex(_FINDING_OF_NAME)
-_NO_FINDING = re.compile(
-    r"\b(?:(?:abdominal|chest|medullary|nasal|oral|peritoneal|pleural|thoracic) cavit(?:y|ies)"
-    r"|(?:bowel|colonic|gastric|normal|stomach) (?:air|gas)|tumou?r markers?"
-    r"|(?:breast|cardiac|cardiomediastinal|heart|hilar|liver|mediastinal) shadows?"
-    r"|normal (?:infant )?(?:thymus|thymic (?:shadow|silhouette|tissue))"
-    r"|(?:bone|normal(?: \w+,){0,3}(?: and)?) (?:attenuation|density|lucency))\b"
-)
-"""Phrases with the name of a finding that state none."""
 _ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
 _ZONES = frozenset({"left upper", "left lower"})
 
@@ -58,7 +51,7 @@ def find_mentions(lower: str) -> list[Mention]:
 
     Of a name and a state with common words, the first holds, then the longer one; in "fracture of a rib" the state.
     """
-    ignored = [match.span() for match in _NO_FINDING.finditer(lower)]
+    ignored = [match.span() for match in NO_FINDING.finditer(lower)]
     names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
     names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
     found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))

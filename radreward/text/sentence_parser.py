@@ -99,7 +99,7 @@ _SEVERITY = re.compile(
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
-_QUESTION = re.compile(r"#\s?\?")
+_QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _CLAUSE = re.compile(
     r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated)\s+|\.\s"
 )
@@ -301,7 +301,9 @@ def _parse_mention(
     named = fracture_of(own) if mention.finding == "fracture" else mention.finding
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
-    change = change_of(context, finding.is_device) if finding.can_change else None
+    change = change_of(context, finding.is_device)
+    if change != "resolved" and not finding.can_change:
+        change = None
     polarity: Polarity = "present"
     # "No pneumothorax, unchanged cardiomegaly": a denial does not reach a finding that another clause calls unchanged.
     if change == "resolved" or (is_negated and (change != "stable" or _is_denied(own))):

@@ -24,6 +24,8 @@ def _pattern(section: str) -> str:
 _CUE_BEFORE = re.compile(rf"\b(?:{_pattern('before')})\b|{_pattern('before, with its own ends')}")
 _OBJECT_CUE = re.compile(rf"\b(?:{_pattern('object')})\b")
 _CUE_AFTER = re.compile(rf"\b(?:{_pattern('after')})\b")
+NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
+"""Phrases of lowercase text with the name of a finding that state none."""
 _COMMA = re.compile(r",\s")
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")

@@ -37,3 +37,36 @@ def test_change_of_a_sentence(sentence: str, change: str | None) -> None:
 def test_degree_of_a_sentence(sentence: str, degree: str | None) -> None:
     [fact] = sentence_facts(sentence)
     assert fact.severity == degree
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The left chest tube is out.",
+        "Swan-Ganz catheter withdrawn.",
+        "The pacemaker was explanted.",
+        "The swallowed coin has passed.",
+        "The collapsed lobe has re-expanded.",
+        "The haemothorax has been evacuated.",
+        "The mediastinal shift has corrected.",
+        "Kerley lines have gone.",
+        "Enlargement of the heart has regressed completely.",
+    ],
+)
+def test_what_is_gone_is_absent(sentence: str) -> None:
+    [fact] = sentence_facts(sentence)
+    assert (fact.polarity, fact.change) == ("absent", "resolved")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The chest tube is out of position.",
+        "The endotracheal tube has been withdrawn by 2 cm.",
+        "The ET tube was withdrawn 3 cm.",
+        "The PICC has been pulled back.",
+        "Pneumothorax after the tube was withdrawn.",
+    ],
+)
+def test_a_moved_device_is_present(sentence: str) -> None:
+    assert [fact.polarity for fact in sentence_facts(sentence)] == ["present"]
