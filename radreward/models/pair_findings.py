@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from radreward.models.finding_gate import FindingGate
 from radreward.models.finding_names import SimilarName
-from radreward.models.report_findings import ReportFindings, fact_in_other_words, read_findings
+from radreward.models.report_findings import ReportFindings, calls_normal, fact_in_other_words, read_findings
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.standard_wording import may_report_finding
 
-_CALLS_NORMAL = re.compile(r"\b(?:clear|(?:re-?)?expanded|gone|intact|normal|normally|removed|unremarkable)\b")
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
 _CERTAIN = 0.75
 """Similarity from which a statement means the most similar name and no other."""
@@ -143,7 +142,7 @@ def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iter
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
         clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
         texts = (sentence, *(clauses if len(clauses) > 1 else ()))
-        for text in (text for text in texts if not _CALLS_NORMAL.search(text.lower())):
+        for text in (text for text in texts if not calls_normal(text)):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
             if not any(is_related(own, other) for own in read | recognized for other in matched) and (
                 read or may_report_finding(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from itertools import chain
 from types import MappingProxyType
@@ -15,6 +16,13 @@ from radreward.text.sentence_parser import described_facts, sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
+_CALLS_NORMAL = re.compile(
+    r"\b(?:clear|(?:re-?)?expanded|(?:complete|full) expansion|gone|harmless|intact|normal|normally|ordinary"
+    r"|physiologic(?:al)?|removed|taken out|unremarkable|as usual|usual (?:course|place|position|shape|size|slope|way|width)"
+    r"|(?:is|are|lies) (?:in the mid(?:dle|line)|central|delicate|sharp|smooth|straight|symmetric(?:al)?|thin))\b"
+)
+_LACKS = re.compile(r"\b(?:lack|loss|lost|than)\b")
+"""A word before "normal", as in "loss of the normal outline"."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -95,7 +103,9 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     if not recognize:
         dismissed -= similar.keys() - impossible
         return {report: _findings(reading, dismissed, impossible, _NOTHING) for report, reading in readings.items()}
-    likely = {text: similar[text].finding for text in similar.keys() - gate.dismissed(unread, LIKELY)}
+    normal = {text for text in similar if calls_normal(text)}
+    dismissed |= normal
+    likely = {text: similar[text].finding for text in similar.keys() - normal - gate.dismissed(unread, LIKELY)}
     stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
     facts = {text: fact for text, fact in stated.items() if fact}
     resolved = {text for text, fact in facts.items() if not fact.positive}
@@ -126,6 +136,16 @@ def _findings(
     )
 
 
+def calls_normal(statement: str) -> bool:
+    """Return True if a statement calls something normal, so that no name of a finding tells what it means.
+
+    >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
+    (True, False)
+    """
+    found = _CALLS_NORMAL.search(statement.lower())
+    return found is not None and not _LACKS.search(statement.lower(), 0, found.start())
+
+
 def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(sorted(facts, key=lambda fact: tuple(map(str, fact))))
 
@@ -133,8 +153,9 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
-    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present. None if the
-    rules read in the statement that there is no such finding, or none that is more general.
+    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present, as is one
+    that cannot change in "no longer aligned". None if the rules read in the statement that there is no such finding, or
+    none that is more general.
 
     >>> fact_in_other_words("Large rim of air around the left lung.", "pneumothorax")[2:4]
     ('left', 'severe')
@@ -146,4 +167,5 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
         return None
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
     stated = (fact for fact in described_facts(named) if fact.finding == finding and fact.is_stated)
-    return next(stated, Fact(finding))
+    fact = next(stated, Fact(finding))
+    return fact if fact.positive or FINDINGS[finding].can_change else Fact(finding)

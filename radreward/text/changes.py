@@ -34,8 +34,11 @@ _DEVICE_CHANGE = re.compile(
     r"\b(?:explanted|inserted|insertion|passed|placed|placement|pulled|removal|removed|retrieved|withdrawn)\b"
     r"|\b(?:is|are|taken) out\b"
 )
-_MOVED = re.compile(r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a)\b|\d)")
-"""After "pulled", "withdrawn" and "out": a device that is still there."""
+_MOVED = re.compile(
+    r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a|beyond|below|into|through"
+    r"|across|down|over)\b|\d)"
+)
+"""After "passed", "pulled", "withdrawn" and "out": a device that is still there."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
@@ -65,7 +68,9 @@ def change_of(masked: str, is_device: bool) -> Change | None:
 
 def _is_moved(masked: str, phrase: re.Match[str]) -> bool:
     """Return True if a device is not removed but moved: "withdrawn by 2 cm", "out of position"."""
-    return phrase[0].endswith(("pulled", "withdrawn", "out")) and _MOVED.match(masked, phrase.end()) is not None
+    return (
+        phrase[0].endswith(("passed", "pulled", "withdrawn", "out")) and _MOVED.match(masked, phrase.end()) is not None
+    )
 
 
 def without_comparisons(masked: str) -> str:
