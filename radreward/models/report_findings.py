@@ -18,7 +18,7 @@ SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
 _CALLS_NORMAL = re.compile(
     r"\b(?:clear|(?:re-?)?expanded|(?:complete|full) expansion|gone|harmless|intact|normal|normally|ordinary"
-    r"|physiologic(?:al)?|removed|taken out|unremarkable|as usual|usual (?:course|place|position|shape|size|slope|way|width)"
+    r"|physiologic(?:al)?|removed|taken out|unremarkable|as usual|usual (?:place|position|shape|size|slope|way|width)"
     r"|(?:is|are|lies) (?:in the mid(?:dle|line)|central|delicate|sharp|smooth|straight|symmetric(?:al)?|thin))\b"
 )
 _LACKS = re.compile(r"\b(?:lack|loss|lost|than)\b")
