@@ -15,6 +15,7 @@ from radreward.cli.signature import add_signature
 from radreward.models.finding_gate import statement_vectors
 from radreward.models.finding_names import FindingNames, known_names, names_version
 from radreward.models.text_encoder import TextEncoder
+from radreward.text.read_names import SIMILAR_NAMES
 
 PER_KIND = 200
 """Draws per kind of statement, see `generate_statements`."""
@@ -23,7 +24,7 @@ PER_KIND = 200
 def names_and_statements() -> dict[str, str]:
     """Return all names → key of the finding, and SYNTHETIC statements without a finding → an empty key."""
     others = (entry.text.lower() for entry in generate_statements(PER_KIND) if not entry.finding)
-    return dict.fromkeys(others, "") | known_names()
+    return dict.fromkeys((*others, *SIMILAR_NAMES), "") | known_names()
 
 
 def encode_names() -> FindingNames:

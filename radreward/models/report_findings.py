@@ -11,17 +11,19 @@ from typing import NamedTuple
 from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
+from radreward.text.mentions import find_mentions
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
 _CALLS_NORMAL = re.compile(
-    r"\b(?:clear|(?:re-?)?expanded|(?:complete|full) expansion|gone|harmless|intact|normal|normally|ordinary"
-    r"|physiologic(?:al)?|removed|taken out|unremarkable|as usual|usual (?:place|position|shape|size|slope|way|width)"
-    r"|(?:is|are|lies) (?:in the mid(?:dle|line)|central|delicate|sharp|smooth|straight|symmetric(?:al)?|thin))\b"
+    r"\b(?:by projection|clear|(?:complete|full) expansion|(?:re-?)?expanded|extubated|gone|hardly any|harmless|intact"
+    r"|normal|normally|ordinary|physiologic(?:al)?|removed|straight|taken out|union is complete|unremarkable|used to be"
+    r"|as usual|usual (?:place|position|shape|size|slope|way|width)"
+    r"|(?:is|are|lies) (?:in the mid(?:dle|line)|central|delicate|sharp|smooth|symmetric(?:al)?|thin))\b"
 )
-_LACKS = re.compile(r"\b(?:lack|loss|lost|than)\b")
+_LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
 """A word before "normal", as in "loss of the normal outline"."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
@@ -154,8 +156,8 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
     A denial may belong to other words, as in "lucency without lung markings"; the finding is then present, as is one
-    that cannot change in "no longer aligned". None if the rules read in the statement that there is no such finding, or
-    none that is more general.
+    that cannot change in "no longer aligned". None if the statement names the finding, or a more general one, which the
+    rules then read by themselves, or did not read since it is denied or only asked for.
 
     >>> fact_in_other_words("Large rim of air around the left lung.", "pneumothorax")[2:4]
     ('left', 'severe')
@@ -164,6 +166,8 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     >>> fact_in_other_words("No pneumothorax, slight volume loss.", "tension")
     """
     if any(fact.finding in ancestors(finding) and not fact.positive for fact in sentence_facts(statement)):
+        return None
+    if any(mention.finding in ancestors(finding) for mention in find_mentions(statement.lower())):
         return None
     named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
     stated = (fact for fact in described_facts(named) if fact.finding == finding and fact.is_stated)

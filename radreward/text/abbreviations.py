@@ -16,6 +16,20 @@ ABBREVIATIONS = {
     "SVC": "superior vena cava",
     "CVC": "central venous catheter",
     "PTX": "pneumothorax",
+    "PNA": "pneumonia",
+    "CCF": "congestive heart failure",
+    "SOL": "space-occupying lesion",
+    "ICC": "intercostal catheter",
+    "consol": "consolidation",
+    "atx": "atelectasis",
+    "eff": "effusion",
+    "RUZ": "right upper zone",
+    "LUZ": "left upper zone",
+    "RMZ": "right mid zone",
+    "LMZ": "left mid zone",
+    "RLZ": "right lower zone",
+    "LLZ": "left lower zone",
+    "#": "fracture",
     "b/l": "bilateral",
     "R/L": "bilateral",
     "L/R": "bilateral",
@@ -34,7 +48,8 @@ _WORDS = "|".join(
 )
 ABBREVIATION = re.compile(
     rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
-    r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\)))"
+    r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\))"
+    r"|#(?=\s?(?:[LR]|(?i:left|right|rib|clavicle|neck|T\d|L\d))\b)|(?<=wedge )#)"
 )
 """Abbreviations in a text; single letters before a word or an ordinal, after "on the" or "to the", or in brackets."""
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
@@ -43,7 +58,7 @@ _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
 def long_form(match: re.Match[str]) -> str:
     """Return the words of a match of `ABBREVIATION`."""
     word = match[0]
-    is_joined = word[-1] == "/" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
+    is_joined = word[-1] in "/#" and match.string[match.end() : match.end() + 1].isalnum()  # "w/tip"
     return _LONG_FORMS[word.lower().replace(" ", "")] + " " * is_joined
 
 

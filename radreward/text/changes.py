@@ -30,9 +30,10 @@ _COMPARED_WITH_NORMAL = re.compile(
     r"\b(?:larger|bigger|smaller|greater|higher) than (?=(?:is )?(?:normal|usual|expected)\b)"
 )
 _AFTER_COMMA = re.compile(r", (?:\w+ly )?(?P<word>increased|larger|bigger|smaller)(?= ?(?:[.,;]|$))")
+_AT_START = re.compile(r"^(?:\w+ly )?(?P<word>larger|bigger|smaller)(?= [^.,;]*#)")
 _DEVICE_CHANGE = re.compile(
     r"\b(?:explanted|inserted|insertion|passed|placed|placement|pulled|removal|removed|retrieved|withdrawn)\b"
-    r"|\b(?:is|are|taken) out\b"
+    r"|\b(?:is|are|now|taken) out\b"
 )
 _MOVED = re.compile(
     r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a|beyond|below|into|through"
@@ -61,15 +62,15 @@ def change_of(masked: str, is_device: bool) -> Change | None:
             continue
         if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
             return CHANGE_OF_PHRASE[phrase[0]]
-    if last := _AFTER_COMMA.search(masked):
-        return "better" if last["word"] == "smaller" else "worse"
+    if compared := _AFTER_COMMA.search(masked) or _AT_START.search(masked):
+        return "better" if compared["word"] == "smaller" else "worse"
     return None
 
 
 def _is_moved(masked: str, phrase: re.Match[str]) -> bool:
     """Return True if a device is not removed but moved: "withdrawn by 2 cm", "out of position"."""
     return (
-        phrase[0].endswith(("passed", "pulled", "withdrawn", "out")) and _MOVED.match(masked, phrase.end()) is not None
+        phrase[0].endswith(("passed", "pulled", "withdrawn", " out")) and _MOVED.match(masked, phrase.end()) is not None
     )
 
 

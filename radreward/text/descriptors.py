@@ -38,6 +38,10 @@ for _descriptor, _phrases in _read():
     _WORD_OF_PHRASE |= {form: _descriptor.word for phrase in _phrases for form in spellings(phrase)}
 SIDES = frozenset({"left", "right"})
 """Descriptors of findings that have no locations."""
+ZONES = frozenset({"lower zones", "upper zones"})
+"""Descriptors of findings without a side, since locations have one."""
+HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
+"""Descriptors of the tip of a tube."""
 _DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
 _PHRASE = compile_phrases(_WORD_OF_PHRASE)
 _DENIED = re.compile(r"\b(?:no|not|without|none is|nor|never)(?: (?:any|evidence of|longer|otherwise))* $")

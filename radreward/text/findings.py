@@ -177,8 +177,8 @@ def stated_finding(key: str, location: str | None, is_healed: bool = False) -> s
     if key == "ribfx" and is_healed:
         return "oldribfx"
     malpositioned = MALPOSITIONED.get(key)
-    is_in_airway = (key, location) == ("ngt", "right mainstem")
-    return malpositioned if malpositioned and (is_in_airway or location in FINDINGS[malpositioned].locations) else key
+    is_elsewhere = (key, location) in {("ngt", "right mainstem"), ("ett", "esophagus")}
+    return malpositioned if malpositioned and (is_elsewhere or location in FINDINGS[malpositioned].locations) else key
 
 
 def remove_related(keys: list[str]) -> list[str]:

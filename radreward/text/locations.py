@@ -62,6 +62,15 @@ _SAFE_DISTANCE = 20.0
 """Distance in mm from which the tip of an endotracheal tube is high enough."""
 
 
+def carina_distance(match: re.Match[str]) -> float:
+    """Return the distance of a match of `CARINA_DISTANCE` in mm.
+
+    >>> carina_distance(CARINA_DISTANCE.search("tip 4.5 cm above the carina"))
+    45.0
+    """
+    return float(match["distance"]) * (10 if match["unit"] == "cm" else 1)
+
+
 def canonical_location(words: str) -> str:
     """Return the location that a phrase of `LOCATION_WORDS` or a distance from the carina names.
 
@@ -73,7 +82,7 @@ def canonical_location(words: str) -> str:
     match = CARINA_DISTANCE.fullmatch(words)
     if match is None:
         raise ValueError(f"Expected a location but got {words!r}.")
-    millimetres = float(match["distance"]) * (10 if match["unit"] == "cm" else 1)
+    millimetres = carina_distance(match)
     is_high = millimetres > _SAFE_DISTANCE or (millimetres == _SAFE_DISTANCE and not match["below"])
     return "above carina" if is_high else "at carina"
 

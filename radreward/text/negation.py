@@ -55,12 +55,12 @@ _NAME_CUES_AFTER = compile_phrases(
     )
 )
 _ANSWERED_NO = re.compile(
-    r"(?:(?:\s?:|\s--?)\s(?:none|nil|no|absent|negative|not)"
-    r"(?: (?:at all|evident|identified|noted|present|seen|visible))?|\sabsent)(?=\s?(?:[.,;]|$))"
+    r"(?:(?:\s?[:?]|\s--?)\s(?:none|nil|no|absent|neg|negative|not)"
+    r"(?: (?:at all|evident|identified|noted|present|seen|visible))?|\sabsent)(?=\s?(?:[.,;]|$))|\s?:?\s?\[\s?\]"
 )
 """The end of an item of a list that answers whether there is a finding, as in "pneumothorax: none"."""
-_NO_LONGER = "no longer"
-"""A change, and no cue: "the effusion is no longer large"."""
+_NO_DENIALS = ("no longer", "not only")
+"""Words that deny nothing: "the effusion is no longer large"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
@@ -174,13 +174,13 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_LONGER, cue.start())]
+    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_DENIALS, cue.start())]
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
     cues = [end for start, end in spans if not is_inside(no_cues, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     certain = (start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start))
     cues_after = [*sorted((*certain, *(answer.start() for answer in _ANSWERED_NO.finditer(text)))), len(text)]
-    commas = [*(comma.start() for comma in re.finditer(",", text)), len(text)]
+    commas = [*(comma.start() for comma in re.finditer(r"[,\]]", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
         for (_, end), is_reached in zip(names, reached_names(text, cues, names, DENIAL_STOP), strict=True)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from radreward.text.lexicon import compile_phrases
-from radreward.text.section_files import read_sections
+from radreward.text.section_files import phrases_of, read_sections
 
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
-    r"(?:\s(?:\d{1,2}|a\s(?:bit|little)|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|"
+    r":?(?:\s(?:\d{1,2}|a\s(?:bit|little)|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|"
     r"lies|looks?|mild|minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|size|slight|"
     r"somewhat|stable|stands|still|to|very|was|were|\w+ly)){0,6}\s"
 )
@@ -57,6 +57,8 @@ def _by_part_and_word(section: str) -> dict[tuple[str, str], str]:
 
 READ_NAMES = {name: key for key, names in _rows("names") for name in names.split("; ")}
 """Further names of findings, in lowercase → key."""
+SIMILAR_NAMES = phrases_of(read_sections("read_names.txt")["no finding"])
+"""Names, in lowercase, that are similar to the name of a finding and mean another one, which has no key."""
 FINDING_OF_STATE = _by_part_and_word("states")
 """Body part and adjective, in lowercase → key."""
 FINDING_OF_NOUN = _by_part_and_word("nouns")

@@ -11,7 +11,10 @@ from radreward.text.report_parser import parse_report
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, generic names, states and devices; words of location, size and form do not suffice."""
-_ALL_CLEAR = re.compile(r"\b(?:negative|wnl|nad|same as|no (?:radiographic )?(?:evidence of )?acute)\b")
+_ALL_CLEAR = re.compile(
+    r"\b(?:extubated|nad|negative|nil (?:acute|else)|no (?:features of|(?:radiographic )?(?:evidence of )?acute)"
+    r"|same as|wnl)\b"
+)
 
 
 def reads_as_report(text: str) -> bool:

@@ -47,7 +47,13 @@ def read_report(report: str) -> ReportReading:
 def _with_descriptors(sentence: Sentence) -> Sentence:
     described = described_facts(sentence.text) if sentence.facts else ()
     facts = zip(sentence.facts, described, strict=True)  # sentences may share the details of a fact
-    return sentence._replace(facts=tuple(fact._replace(descriptors=own.descriptors) for fact, own in facts))
+    return sentence._replace(facts=tuple(_described(fact, own) for fact, own in facts))
+
+
+def _described(fact: Fact, own: Fact) -> Fact:
+    """Return a fact with the name and the descriptors that its sentence alone states."""
+    location = fact.location if fact.finding == own.finding else own.location
+    return fact._replace(finding=own.finding, location=location, descriptors=own.descriptors)
 
 
 def _is_read(sentence: Sentence) -> bool:

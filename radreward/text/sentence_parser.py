@@ -16,16 +16,17 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
-from radreward.text.descriptors import SIDES, find_descriptors
+from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
-from radreward.text.findings import FINDINGS, stated_finding
+from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
     CARINA_DISTANCE,
     LOCATION_WORDS,
     LOCATIONS,
     canonical_location,
+    carina_distance,
     find_both_sides,
     side_readings,
     with_clear_sides,
@@ -94,7 +95,8 @@ class ParsedSentence(NamedTuple):
 
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = re.compile(
-    compile_phrases(SEVERITY_OF_PHRASE).pattern + r"(?! (?:interval )?change\b| than\b)(?<!slightly(?! #))"
+    compile_phrases(SEVERITY_OF_PHRASE).pattern
+    + r"(?! (?:interval )?change\b| (?:than|better|bigger|larger|smaller|worse)\b)(?<!slightly(?! #))"
 )
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
@@ -109,6 +111,8 @@ _CALLED_NORMAL = re.compile(
 )
 """A clause that calls something normal, but does not say where the rest of the sentence is."""
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
+_HIGHEST_TIP = 60
+"""Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -142,7 +146,7 @@ def sentence_facts(text: str) -> tuple[Fact, ...]:
 def described_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
 
-    Of a finding without locations, the side is one of them.
+    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned.
 
     >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
     ('broken', 'left')
@@ -156,9 +160,15 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
     if not fact.is_stated:
         return fact
     words = set(find_descriptors(scope.words))
-    if not FINDINGS[fact.finding].locations and (location := _LOCATION.search(scope.masked)):
+    if _PLACES_WITH_SIDE.isdisjoint(FINDINGS[fact.finding].locations) and (location := _LOCATION.search(scope.masked)):
         place = canonical_location(location[0])
         words.update({place.split()[0]} if place in _PLACES_WITH_SIDE else ())
+    if fact.location:
+        words -= ZONES
+    if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
+        words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
+    if "displaced" in words and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
+        fact = fact._replace(finding=key, location=_allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
 
 

@@ -39,8 +39,10 @@ _HAS_WORD = re.compile(r"[^\W_]|__")
 _CONTEXT_LENGTH = 24
 """Number of characters before and after a stop that decide if it ends a sentence."""
 
-_STOP = re.compile(r"(?:(?<=[.!])|(?<=[^\s(\[]\?))\s+(?=\S)|(?<=[a-z]{2}\.)(?=[A-Z][a-z])")
-_ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|no|\d+)\.$", re.IGNORECASE)
+_STOP = re.compile(
+    r"(?:(?<=[.!])|(?<=[^\s(\[]\?))\s+(?=\S)(?!(?<=\? )(?i:nil|no|none)[.,;])|(?<=[a-z]{2}\.)(?=[A-Z][a-z])"
+)
+_ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|(?<!\? )no|\d+)\.$", re.IGNORECASE)
 
 
 @lru_cache(CACHED_REPORTS)

@@ -30,6 +30,12 @@ def test_exact_p_matches_scipy() -> None:
     assert sign_flip_test(x[:, None])[0] == pytest.approx(result.pvalue, abs=1e-12)
 
 
+@given(st.lists(st.floats(0.125, 1, width=32), min_size=1, max_size=9))
+def test_exact_p_of_positive_float32_differences_counts_both_signs(values: list[float]) -> None:
+    x = np.array(values, dtype=np.float32)[:, None]
+    assert sign_flip_test(x)[0] == 2 / 2 ** len(values)  # type: ignore[arg-type]
+
+
 def test_random_sign_p_close_to_exact_p() -> None:
     x = np.random.default_rng(1).normal(0.3, 1, (13, 4))  # 8192 signs
     exact, some = sign_flip_test(x), sign_flip_test(x, n_resamples=4000)

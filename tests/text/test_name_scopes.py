@@ -7,7 +7,7 @@ from radreward.text.mentions import Mention
 from radreward.text.negation import (
     _NAME_CUES,
     _NAME_CUES_AFTER,
-    _NO_LONGER,
+    _NO_DENIALS,
     CLAUSE_STOP,
     DENIAL_STOP,
     _no_cues,
@@ -84,7 +84,7 @@ def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> 
         cues = [
             cue
             for cue in _NAME_CUES.finditer(without_phrases[:start])
-            if not before[cue.start() :].startswith(_NO_LONGER)
+            if not before[cue.start() :].startswith(_NO_DENIALS)
         ]
         reached = bool(cues) and not DENIAL_STOP.search(before, cues[-1].end())
         assert is_negated == (reached or bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0])))
