@@ -50,9 +50,10 @@ def resolve_device(device: str | torch.device = AUTO) -> torch.device:
         torch.empty(0, device=found)
     except (AssertionError, RuntimeError, TypeError) as error:  # AssertionError: PyTorch without CUDA
         reason = str(error).splitlines()[0].rstrip(".")
+        because = "" if reason.startswith("Expected one of") else f": {reason}"  # PyTorch lists all kinds of devices
         raise InputError(
             f"device: Expected auto or a device of this machine ({', '.join(available_devices())}) but got "
-            f"{str(device)!r}: {reason}."
+            f"{str(device)!r}{because}."
         ) from error
     if found.type == "meta":
         raise InputError("device: Expected a device that computes but got 'meta', whose tensors have no values.")

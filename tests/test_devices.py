@@ -35,7 +35,7 @@ def test_auto_on_patched_machine_is_cuda_then_mps_then_cpu(
 @pytest.mark.parametrize("device", ["cuda:99", "gpu", "xpu:7", "meta"])
 def test_missing_device_raises_with_devices_of_machine(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     _patch_devices(monkeypatch, 0, False)
-    expected = "that computes but got 'meta'" if device == "meta" else rf"of this machine \(cpu\) but got '{device}': "
+    expected = "that computes but got 'meta'" if device == "meta" else rf"of this machine \(cpu\) but got '{device}'"
     with pytest.raises(InputError, match=f"device: Expected .*{expected}"):
         resolve_device(device)
 

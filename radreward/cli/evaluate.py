@@ -180,6 +180,7 @@ def _criteria(name: str | None, scorer: Scorer, scorer_name: str) -> Criteria:
     criteria = scorer.criteria or named
     if criteria is None:
         raise InputError(
-            f"--criteria: Expected the criteria of the errors, which {scorer_name} does not define, but got none."
+            f"--criteria: Expected the criteria of the errors, which {scorer_name} does not define, but got none. "
+            "Give those of the data, such as --criteria radcliq-significance."
         )
     return criteria

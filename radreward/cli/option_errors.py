@@ -17,6 +17,8 @@ from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.removed_settings import REMOVED_SETTINGS
 
 _KEY = re.compile(r'[Pp]arser key "([^"]+)":?')
+_ARGUMENTS = {"runs": "PATH"}
+"""Placeholders of arguments that are no options."""
 _REQUIRED = re.compile(r"arguments are required: (.*)")
 _UNRECOGNIZED = re.compile(r"unrecognized arguments: ([^\s=]+)(?:=(\S+))?")
 _WITHOUT_VALUE = re.compile(r"argument (\S+): expected (?:at least )?one argument")
@@ -89,7 +91,8 @@ def _translate(text: str, command: str) -> str:
             return f"{key}.{names[0]}: Expected a value but got none. Set --{key}.{names[0]}."
         options = " and ".join(filter(None, (", ".join(map(_option, names[:-1])), _option(names[-1]))))
         several = len(names) > 1
-        return f"Expected the option{'s' * several} {options} but got {'neither' if several else 'none'}. {see}"
+        kind = "argument" if names[0] in _ARGUMENTS else "option"
+        return f"Expected the {kind}{'s' * several} {options} but got {'neither' if several else 'none'}. {see}"
     if match := _UNRECOGNIZED.search(inner):
         return f"Expected a known option but got {match[1]}. {_remedy_of_option(match[1], match[2], command) or see}"
     if match := _WITHOUT_VALUE.search(inner):
@@ -116,6 +119,8 @@ def _translate(text: str, command: str) -> str:
 def _option(key: str) -> str:
     """Return a key as users type it: an option of the command line, or a setting of a configuration."""
     name = key.removeprefix("--")
+    if name in _ARGUMENTS:
+        return _ARGUMENTS[name]
     return name if "." in name else f"--{OPTIONS.get(name, name).replace('_', '-')}"
 
 

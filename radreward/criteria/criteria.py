@@ -143,7 +143,7 @@ class Criteria:
         if unknown := sorted(set(errors) - set(self.tags)):
             raise CriteriaError(f"unknown criterion {unknown[0]!r}; {self.name} has {', '.join(self.tags)}")
         if missing := [tag for tag in self.tags if tag not in errors]:
-            raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}")
+            raise CriteriaError(f"no value for criterion {missing[0]!r} of {self.name}; write 0 for no error")
         return [_validated_error(errors[tag], entry) for tag, entry in zip(self.tags, self.criteria, strict=True)]
 
     def weighted_errors(self, errors: Mapping[str, float]) -> float:

@@ -91,7 +91,7 @@ def validate_pair(reference: Any, candidate: Any) -> PairError | None:
         if is_missing(value):
             return PairError(field, f"missing {field}")
         if not isinstance(value, str):
-            return PairError(field, f"Expected a text as {field} but got {type(value).__name__}")
+            return PairError(field, f"Expected a text as {field} but got {value!r:.60}. Write it as a string")
         if not value.strip():
             return PairError(field, f"empty {field}")
         if not is_valid_utf8(value):

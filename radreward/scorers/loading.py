@@ -74,6 +74,8 @@ def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedS
         return _resolve_folder(download_model(hub_name, allow_download))
     if str(name_or_path).startswith((".", "~")) or len(path.parts) > 1:
         raise InputError(f"{path}: Expected the folder of a model or of a run but there is no such folder.")
+    if "," in str(name_or_path):
+        raise InputError(f"{name_or_path}: Expected one scorer but got several. Separate their names by spaces.")
     similar = get_close_matches(str(name_or_path).lower(), SCORERS, n=1)
     if similar:
         raise InputError(
@@ -81,7 +83,7 @@ def resolve(name_or_path: str | Path, allow_download: bool = False) -> ResolvedS
             "`radreward list` prints all names."
         )
     raise InputError(
-        f"{path}: Expected the folder of a model, my_file.py:my_metric, or one of the names {', '.join(SCORERS)}."
+        f"{path}: Expected the folder of a model, my_file.py:my_metric, or a name that `radreward list` prints."
     )
 
 

@@ -184,6 +184,7 @@ def test_synthesize_writes_readable_groups(tmp_path: Path) -> None:
         ("score --input absent.jsonl --output out.jsonl --scorers absent", "absent"),
         ("score --output out.jsonl", "Expected the option --input but got none. See `radreward score --help`."),
         ("score", "Expected the options --input and --output but got neither."),
+        ("compare", "Expected the argument PATH but got none. See `radreward compare --help`."),
         ("score --input a --output b --mod ratescore", "Expected a known option but got --mod."),
         ("score --input a --output b --precision fp8", "--precision: Expected one of fp32, bf16 but got fp8."),
         ("scor", "Expected a command but got 'scor'. Did you mean score?"),

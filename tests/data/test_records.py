@@ -227,7 +227,9 @@ def test_misspelt_column_is_reported_instead_of_missing(tmp_path: Path, wrong: s
     with pytest.raises(InputError, match=rf"row 1: field '{wrong}': unknown column; expected 'omission'\.$"):
         list(read_groups(path, RadCliQCriteria()))
     del row[wrong]
-    with pytest.raises(InputError, match=r"row 1: no value for criterion 'omission' of radcliq\.$"):
+    with pytest.raises(
+        InputError, match=r"row 1: no value for criterion 'omission' of radcliq; write 0 for no error\.$"
+    ):
         list(read_groups(write_flat(path, [row]), RadCliQCriteria()))
 
 
@@ -236,7 +238,9 @@ def test_rated_pair_without_errors_names_the_command_that_reads_it(tmp_path: Pat
     path.write_text(
         json.dumps({"id": "1", "reference": "A.", "candidate": "B.", "rating": {"Anne": 4}, "errors": None})
     )
-    with pytest.raises(InputError, match=r"no value for .* of radcliq\. `radreward benchmark` reads ratings\.$"):
+    with pytest.raises(
+        InputError, match=r"no value for .* of radcliq; write 0 for no error\. `radreward benchmark` reads ratings\.$"
+    ):
         list(read_groups(path, RadCliQCriteria()))
 
 

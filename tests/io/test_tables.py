@@ -106,6 +106,11 @@ def test_unknown_suffix_of_an_output_is_named(name: str) -> None:
         table_suffix(name)
 
 
+def test_folder_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Expected a file but got a folder. Give the name of a file"):
+        table_suffix(tmp_path)
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4, unique=True))
 def test_csv_columns_of_any_name_are_read_back(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     path = tmp_path_factory.mktemp("names") / "a.csv"

@@ -50,10 +50,12 @@ def test_loaded_scorer_has_title_of_registry() -> None:
 
 
 def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="folder of a model, my_file.py:my_metric, or one of the names er2score"):
+    with pytest.raises(InputError, match="my_file.py:my_metric, or a name that `radreward list` prints"):
         resolve("nowhere")
     with pytest.raises(InputError, match="Did you mean ratescore"):
         resolve("RaTEScores")
+    with pytest.raises(InputError, match="Expected one scorer but got several. Separate their names by spaces"):
+        resolve("rouge-l,bleu-4")
     for path in (tmp_path / "nowhere", "./nowhere/", "~/nowhere", "runs/nowhere/model"):
         with pytest.raises(InputError, match="of a model or of a run but there is no such folder.$"):
             resolve(path)
@@ -79,7 +81,7 @@ def test_resolve_without_scorer_raises_with_reason(tmp_path: Path) -> None:
             "rouge-l: Expected settings among precision, .* but got 'devize'. Did you mean dev",
         ),
         ("er2score", {"models": "ner"}, "er2score: Expected settings among precision, .* but got 'models'"),
-        ("er2score", {"device": "gpu"}, r"device: Expected auto or a device of this machine \(.*cpu\) but got 'gpu': "),
+        ("er2score", {"device": "gpu"}, r"device: Expected auto or a device of this machine \(.*cpu\) but got 'gpu'"),
         ("er2score", {"device": "cuda:99"}, r"device: Expected auto or a device .* but got 'cuda:99'"),
         (None, {}, "Expected the name or the folder of a scorer but got NoneType"),
     ],

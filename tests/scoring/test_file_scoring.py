@@ -154,7 +154,7 @@ def test_file_scoring_unusable_input_is_named(tmp_path: Path, name: str, text: s
 def test_file_scoring_output_folder_is_refused_before_scoring(tmp_path: Path) -> None:
     source, output, log = write_rows(tmp_path / "in.jsonl", make_pairs(2)), tmp_path / "out.jsonl", tmp_path / "log"
     output.mkdir()
-    with pytest.raises(InputError, match=r"out\.jsonl: Expected a file to write but it is a folder"):
+    with pytest.raises(InputError, match=r"out\.jsonl: Expected a file but got a folder"):
         score_file(Overlap(log), source, output, progress=False)
     assert not log.exists()
 
@@ -449,7 +449,7 @@ def test_parquet_columns_of_wrong_type_reject_every_row(tmp_path: Path) -> None:
     assert [row["status"] for row in _read(output)] == [
         "missing reference",
         "missing reference",
-        "Expected a text as reference but got float",
+        "Expected a text as reference but got 3.0. Write it as a string",
     ]
 
 

@@ -54,13 +54,23 @@ def test_score_evidence_has_sentences_and_counterparts(scorer: SentenceScorer) -
 
 
 def test_score_any_input_has_a_status_in_its_row(scorer: SentenceScorer) -> None:
-    texts = ["", "...", None, 3, float("nan"), "Kein Erguss. Herz normal gro\u00df.", INJECTED, "a " * 700, "x\ud800"]
+    texts = [
+        "",
+        "...",
+        None,
+        3,
+        float("nan"),
+        "Kein Erguss. Herz normal gro\u00df.",
+        INJECTED,
+        "a " * 700,
+        "x\ud800",
+    ]
     scores = scorer.score([REFERENCE] * len(texts), texts)  # type: ignore[arg-type]  # tests the check
     assert scores.status == (
         "empty candidate",
         f"{STATUS_NO_REPORT} in the candidate",
         "missing candidate",
-        "Expected a text as candidate but got int",
+        "Expected a text as candidate but got 3. Write it as a string",
         "missing candidate",
         "ok",
         *(f"{STATUS_NO_REPORT} in the candidate",) * 2,
