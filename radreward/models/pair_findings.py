@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from radreward.models.finding_gate import FindingGate
 from radreward.models.finding_names import SimilarName
-from radreward.models.report_findings import ReportFindings, calls_normal, fact_in_other_words, read_findings
+from radreward.models.report_findings import ReportFindings, fact_in_other_words, read_findings
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.standard_wording import may_report_finding
+from radreward.text.unstated import calls_normal
 
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
 _CERTAIN = 0.75

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping
 from itertools import chain
 from types import MappingProxyType
@@ -14,17 +13,10 @@ from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.mentions import find_mentions
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
+from radreward.text.unstated import calls_normal
 
 SIMILAR = 0.6
 """Lowest similarity of a statement with the name of the finding that it is taken for."""
-_CALLS_NORMAL = re.compile(
-    r"\b(?:by projection|clear|(?:complete|full) expansion|(?:re-?)?expanded|extubated|gone|hardly any|harmless|intact"
-    r"|normal|normally|ordinary|physiologic(?:al)?|removed|straight|taken out|union is complete|unremarkable|used to be"
-    r"|as usual|usual (?:place|position|shape|size|slope|way|width)"
-    r"|(?:is|are|lies) (?:in the mid(?:dle|line)|central|delicate|sharp|smooth|symmetric(?:al)?|thin))\b"
-)
-_LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
-"""A word before "normal", as in "loss of the normal outline"."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -136,16 +128,6 @@ def _findings(
         tuple(dict.fromkeys(entry.text for entry in reading.partly_read)),
         tuple(text for text in dict.fromkeys(reading.unread) if text in dismissed and text not in impossible),
     )
-
-
-def calls_normal(statement: str) -> bool:
-    """Return True if a statement calls something normal, so that no name of a finding tells what it means.
-
-    >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
-    (True, False)
-    """
-    found = _CALLS_NORMAL.search(statement.lower())
-    return found is not None and not _LACKS.search(statement.lower(), 0, found.start())
 
 
 def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:

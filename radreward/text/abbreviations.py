@@ -48,7 +48,7 @@ _WORDS = "|".join(
 )
 ABBREVIATION = re.compile(
     rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
-    r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\))"
+    r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\))|(?<=[a-z] )[LR](?=: )"
     r"|#(?=\s?(?:[LR]|(?i:left|right|rib|clavicle|neck|T\d|L\d))\b)|(?<=wedge )#)"
 )
 """Abbreviations in a text; single letters before a word or an ordinal, after "on the" or "to the", or in brackets."""

@@ -42,6 +42,8 @@ _FINDING_OF_NAME: dict[str, str] = {
 }
 _FINDING_OF_NAME |= {form: key for name, key in READ_NAMES.items() for form in _name_forms(name)}
 _FINDING = PhraseIndex(_FINDING_OF_NAME)
+_ONE = re.compile(r"\ba(?:nother)? (?:\w+ ){0,2}(?P<one>one) (?=at|in|on|over)")
+"""A pronoun for the finding before it."""
 _ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
 _ZONES = frozenset({"left upper", "left lower"})
 
@@ -58,7 +60,17 @@ def find_mentions(lower: str) -> list[Mention]:
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
     mentions = sorted([*names, *states], key=lambda mention: mention.start)
-    return [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
+    mentions = [entry for entry in mentions if not any(start <= entry.start < end for start, end in ignored)]
+    return list(_with_pronouns(mentions, lower))
+
+
+def _with_pronouns(mentions: list[Mention], lower: str) -> Iterator[Mention]:
+    """Yield the mentions, and "one" for the finding before it, as in "no nodule on the left but a small one here"."""
+    pronouns = [(match.start("one"), match.end("one")) for match in _ONE.finditer(lower)] if mentions else []
+    for number, mention in enumerate(mentions):
+        yield mention
+        last = mentions[number + 1].start if number + 1 < len(mentions) else len(lower)
+        yield from (Mention(mention.finding, *span) for span in pronouns if mention.end <= span[0] < last)
 
 
 def _mention_of_name(name: str, start: int, lower: str) -> Mention:

@@ -180,7 +180,7 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
     certain = (start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start))
     cues_after = [*sorted((*certain, *(answer.start() for answer in _ANSWERED_NO.finditer(text)))), len(text)]
-    commas = [*(comma.start() for comma in re.finditer(r"[,\]]", text)), len(text)]
+    commas = [*(comma.start() for comma in re.finditer(r"[,;\]]", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]
         for (_, end), is_reached in zip(names, reached_names(text, cues, names, DENIAL_STOP), strict=True)

@@ -26,6 +26,9 @@ _OBJECT_CUE = re.compile(rf"\b(?:{_pattern('object')})\b")
 _CUE_AFTER = re.compile(rf"\b(?:{_pattern('after')})\b")
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
+_CALLS_NORMAL = re.compile(rf"\b(?:{_pattern('calls normal')})\b")
+_LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
+"""Words before "normal", as in "loss of the normal outline"."""
 _COMMA = re.compile(r",\s")
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
@@ -83,3 +86,13 @@ def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[s
         if inside and earlier and all(can_mean_same(earlier[-1], key) for key in inside):
             return start, end
     return None
+
+
+def calls_normal(statement: str) -> bool:
+    """Return True if a statement calls something normal or past, so that no name of a finding tells what it means.
+
+    >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
+    (True, False)
+    """
+    found = _CALLS_NORMAL.search(statement.lower())
+    return found is not None and not _LACKS.search(statement.lower(), 0, found.start())

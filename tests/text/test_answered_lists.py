@@ -19,6 +19,9 @@ ANSWERS = (
     ": not seen",
     ": none identified",
     " absent",
+    ": neg",
+    " [ ]",
+    "? No",
 )
 
 
@@ -43,6 +46,25 @@ def test_other_answers_deny_nothing(text: str) -> None:
 def test_answer_denies_only_its_own_finding() -> None:
     facts = {fact.finding: fact.polarity for fact in sentence_facts("Pneumothorax: none, effusion: yes.")}
     assert facts == {"pneumothorax": "absent", "effusion": "present"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Effusion R: small; Effusion L: none.",
+        "Effusion [x] Pneumothorax [ ]",
+        "Is there an effusion? None. Small effusion on the right.",
+        "No effusion on the left but a small one on the right.",
+    ],
+)
+def test_some_answers_of_a_report_are_yes(text: str) -> None:
+    assert [fact.finding for fact in read_report(text).facts if fact.positive] == ["effusion"]
+
+
+def test_one_means_the_finding_before_it() -> None:
+    facts = read_report("No pneumothorax on the right but a tiny one on the left.").facts
+    assert [fact[1:4] for fact in facts] == [("absent", None, None), ("present", "left", "mild")]
+    assert len(sentence_facts("One rib fracture, and a second one.")) == 1
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ SENTENCES = (
     "The cause is other rather than pneumonia.",
     "The appearance is more typical of an artefact than of pneumonia.",
 )
-CUES = [line for title in _SECTIONS if title != "parts" for line in _SECTIONS[title]]
+CUES = [line for title in _SECTIONS if title not in {"calls normal", "parts"} for line in _SECTIONS[title]]
 
 
 @pytest.mark.parametrize("cue", CUES)

@@ -9,18 +9,22 @@ import pytest
 import yaml
 
 from experiments.er2score import parts
+from experiments.er2score.same_names import Kind, SameNames, has_other_name
 from experiments.er2score.separate_sentences import separated
 from radreward.cli import main as radreward
+from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.models import load_reward_model, save_reward_model
+from radreward.synthesis import CandidateWriter, ContrastWriter, GradedWriter, synthesize
 from radreward.synthesis.candidate_writer import Reference
 from radreward.synthesis.grammar import render_report
 from radreward.synthesis.report_styles import ReportStyle
 from radreward.systems.er2score.scorer import EMBEDDED_DIR
 from radreward.text.facts import AnnotatedReport, Fact
+from radreward.text.report_parser import parse_report
 
 ROOT = Path(__file__).resolve().parents[3]
 STUDY = Path("experiments/er2score/parts.yaml")
-VARIANTS = ["all", "no composed sentences", "no graded findings", "no contrast"]
+VARIANTS = ["all", "no composed sentences", "no graded findings", "no contrast", "no signs"]
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     Path("experiments").symlink_to(ROOT / "experiments")
     text = STUDY.read_text(encoding="utf-8")
     commands = re.findall(r"radreward (synthesize .*)", text)
-    assert len(commands) == 5
+    assert len(commands) == 7
     for command in commands:
         assert radreward([*shlex.split(command), "--groups=6"]) == 0
     save_reward_model(load_reward_model(EMBEDDED_DIR), Path("runs/er2score-full/evidence/model"))
@@ -62,9 +66,9 @@ def test_interrupted_measurement_goes_on(
     with pytest.raises(KeyboardInterrupt):
         parts.main(study=study, groups=3)
     assert not capsys.readouterr().out
-    limit = 5
+    limit = 6
     assert parts.main(study=study, groups=3) == 0
-    assert measured == [("0", True), ("1", True), ("2", True), ("3", True), ("0", False)]
+    assert measured == [*((str(number), True) for number in range(5)), ("0", False)]
     header, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert [cell.strip() for cell in header.strip("|").split("|")] == ["probes", *VARIANTS, "no gate"]
     assert [row.split("|")[1].strip() for row in rows] == ["signs, quality", "signs, total", "normal reports"]
@@ -97,3 +101,16 @@ def test_separated_reference_has_the_same_findings_and_no_composed_sentence() ->
         assert {fact.finding for fact in reference.report.facts if fact.positive} >= {"effusion", "ribfx", "subq"}
     assert any(map(_has_shared_sentence, reports))
     assert not any(map(_has_shared_sentence, others))
+
+
+@pytest.mark.parametrize("kind", ["graded", "contrast"])
+def test_no_candidate_has_another_name_for_a_finding_of_the_reference(kind: Kind) -> None:
+    writers: dict[Kind, CandidateWriter] = {"graded": GradedWriter(), "contrast": ContrastWriter()}
+    found: dict[str, list[bool]] = {"all": [], "same names": []}
+    for name, writer in (("all", writers[kind]), ("same names", SameNames(kind))):
+        for group in synthesize(RadCliQSignificanceCriteria(), 40, 4, seed=1, candidates=writer):
+            reference = parse_report(group.reference)
+            reports = [parse_report(candidate.text) for candidate in group.candidates]
+            found[name] += [has_other_name(reference, report) for report in reports]
+    assert any(found["all"])
+    assert not any(found["same names"])
