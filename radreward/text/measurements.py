@@ -17,6 +17,10 @@ SIZE = re.compile(
     r"(?! (?:above|below|from|inferior|lateral|medial|superior|to)\b)"
 )
 """Size of a finding whose name is masked by `#`: after "measuring" or "measures", or before or after the name."""
+_PAST_SIZE = re.compile(
+    rf",? (?:formerly|previously) {_MEASURE},? (?:and |but )?(?:currently|now)(?: measures| measuring)?"
+)
+"""An earlier size before the present one."""
 
 HEART_RATIO = re.compile(
     r"\b(?:cardio-?thoracic ratio|ctr)\s(?:(?:is|of|measures|about|approximately|at|=|estimated)\s)*"
@@ -32,8 +36,10 @@ def parse_size(text: str) -> float | None:
     >>> parse_size("# measuring up to 1.2 x 0.8 cm"), parse_size("a 6 mm left #"), parse_size("# of 3 cm")
     (12.0, 6.0, 30.0)
     >>> parse_size("# 4 cm above the carina")
+    >>> parse_size("#, previously 5 mm, now 9 mm")
+    9.0
     """
-    match = SIZE.search(text)
+    match = SIZE.search(_PAST_SIZE.sub("", text))
     return size_of_match(match) if match else None
 
 

@@ -50,7 +50,17 @@ _NAME_CUES = compile_phrases(
 )
 _NAME_CUES_AFTER = compile_phrases(
     (
-        *("is not seen", "are not seen", "not identified", "is absent", "are absent", "ruled out", "is excluded"),
+        *(
+            "is not seen",
+            "are not seen",
+            "not identified",
+            "is absent",
+            "are absent",
+            "ruled out",
+            "is excluded",
+            "been excluded",
+            "was excluded",
+        ),
         *("are excluded", "not present", "not evident", "not demonstrated", "not visualized"),
     )
 )

@@ -63,6 +63,10 @@ FINDING_OF_STATE = _by_part_and_word("states")
 """Body part and adjective, in lowercase → key."""
 FINDING_OF_NOUN = _by_part_and_word("nouns")
 """Body part and noun, in lowercase → key."""
+_KINDS = {key: (compile_phrases(words.split("; ")), narrower) for key, words, narrower in _rows("kinds")}
+_DENIED_WORD = re.compile(
+    r"\b(?:lack(?:s|ing)?|no|non|not|unlikely|without)[ -](?:any |be |evidence of |signs of |to )*$"
+)
 _FRACTURE_OF_PART = {word: key for key, words in _rows("fractures") for word in words.split("; ")}
 _FRACTURED_PART = compile_phrases(_FRACTURE_OF_PART)
 _PARTS, _STATES = (compile_phrases(words).pattern for words in zip(*FINDING_OF_STATE, strict=True))
@@ -120,3 +124,16 @@ def fracture_of(clause: str) -> str:
     """
     keys = {_FRACTURE_OF_PART[part[0]] for part in _FRACTURED_PART.finditer(clause)}
     return keys.pop() if len(keys) == 1 else "fracture"
+
+
+def narrower_finding(key: str, clause: str) -> str:
+    """Return the narrower finding that a lowercase clause states beside the name of a finding, or its own key.
+
+    >>> narrower_finding("effusion", "small loculated left ########"), narrower_finding("effusion", "small ########")
+    ('loculated', 'effusion')
+    >>> narrower_finding("pneumothorax", "############ without signs of tension")
+    'pneumothorax'
+    """
+    words, narrower = _KINDS.get(key, (None, key))
+    found = words.search(clause) if words else None
+    return narrower if found and not _DENIED_WORD.search(clause, 0, found.start()) else key

@@ -40,7 +40,7 @@ from radreward.text.measurements import (
 from radreward.text.mentions import Mention, find_mentions
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
-from radreward.text.read_names import fracture_of
+from radreward.text.read_names import fracture_of, narrower_finding
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
@@ -308,7 +308,7 @@ def _parse_mention(
     context = own if num_mentions > 1 else masked
     location = _LOCATION.search(own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
-    named = fracture_of(own) if mention.finding == "fracture" else mention.finding
+    named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change = change_of(context, finding.is_device)

@@ -47,6 +47,10 @@ SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
     "a little": "mild",
     "a bit of": "mild",
     "considerable": "severe",
+    "sizeable": "severe",
+    "gross": "severe",
+    "grossly": "severe",
+    "barely visible": "mild",
 }
 """The level of each phrase of the sentence parser."""
 

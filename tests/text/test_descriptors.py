@@ -79,7 +79,7 @@ def test_descriptors_of_one_finding_in_several_sentences_are_joined() -> None:
     facts = read_report("Posterior mediastinal mass. The mediastinal mass is calcified.").facts
     [match] = match_facts(facts, [Fact("medmass")])
     [merged] = match.reference
-    assert merged.descriptors == ("calcified", "posterior")
+    assert merged.descriptors == ("calcified", "mediastinal", "posterior")
 
 
 @pytest.mark.parametrize("side", sorted(SIDES))

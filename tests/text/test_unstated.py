@@ -63,6 +63,8 @@ SENTENCES = (
     "Summation of rib shadows.",
     "Lack of an effusion.",
     "Artefact is favoured over pneumonia.",
+    "The appearance favors an artefact over pneumonia.",
+    "Father had lung cancer.",
     "The pneumothorax, seen yesterday, is not visible today.",
     "PICC line planned.",
     "The cause is other rather than pneumonia.",
