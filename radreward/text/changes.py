@@ -33,7 +33,7 @@ _AFTER_COMMA = re.compile(r", (?:\w+ly )?(?P<word>increased|larger|bigger|smalle
 _AT_START = re.compile(r"^(?:\w+ly )?(?P<word>larger|bigger|smaller)(?= [^.,;]*#)")
 _DEVICE_CHANGE = re.compile(
     r"\b(?:explanted|inserted|insertion|passed|placed|placement|pulled|removal|removed|retrieved|withdrawn)\b"
-    r"|\b(?:is|are|now|taken) out\b"
+    r"|\b(?:is|are|now|taken|taking) out\b"
 )
 _MOVED = re.compile(
     r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a|beyond|below|into|through"
