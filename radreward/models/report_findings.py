@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
+from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.mentions import find_mentions
@@ -151,7 +152,8 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
         return None
     if any(mention.finding in ancestors(finding) for mention in find_mentions(statement.lower())):
         return None
-    named = f"{statement.rstrip(' .')} {FINDINGS[finding].plain_names[0]}."
-    stated = (fact for fact in described_facts(named) if fact.finding == finding and fact.is_stated)
-    fact = next(stated, Fact(finding))
+    name = FINDINGS[finding].plain_names[0]
+    stated = described_facts(f"{statement.rstrip(' .')} {name}.")
+    fact = next((fact for fact in stated if fact.finding == finding and fact.is_stated), Fact(finding))
+    fact = fact._replace(descriptors=tuple(word for word in fact.descriptors if word not in find_descriptors(name)))
     return fact if fact.positive or FINDINGS[finding].can_change else Fact(finding)

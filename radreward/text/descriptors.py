@@ -43,6 +43,9 @@ ZONES = frozenset({"lower zones", "upper zones"})
 HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
 """Descriptors of the tip of a tube."""
 _DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
+_NUMBERS = frozenset({"two", "three", "four", "five", "six"})
+_DESCRIPTORS |= {number: _Descriptor(number, _NUMBERS, "state", False) for number in _NUMBERS}
+_NUMBER_OF_NAMES = re.compile(rf"\b(?P<number>{'|'.join(sorted(_NUMBERS))})(?= (?:[a-z-]+ ){{0,3}}#)")
 _PHRASE = compile_phrases(_WORD_OF_PHRASE)
 _DENIED = re.compile(r"\b(?:no|not|without|none is|nor|never)(?: (?:any|evidence of|longer|otherwise))* $")
 
@@ -61,6 +64,16 @@ def find_descriptors(text: str) -> tuple[str, ...]:
         elif descriptor.has_denial:
             found |= descriptor.all - {descriptor.word}
     return tuple(sorted(found))
+
+
+def number_of_findings(masked: str) -> tuple[str, ...]:
+    """Return the number before the name of a finding that is masked by # in a lowercase text, if it is from two to six.
+
+    >>> number_of_findings("three displaced right ########"), number_of_findings("two views show an ########.")
+    (('three',), ())
+    """
+    found = _NUMBER_OF_NAMES.search(masked)
+    return (found["number"],) if found and " view" not in masked[found.end() :] else ()
 
 
 def exclusions(first: Collection[str], second: Collection[str]) -> frozenset[DescriptorKind]:

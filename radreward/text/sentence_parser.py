@@ -16,7 +16,7 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
-from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors
+from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
@@ -159,7 +159,7 @@ def described_facts(text: str) -> tuple[Fact, ...]:
 def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
     if not fact.is_stated:
         return fact
-    words = set(find_descriptors(scope.words))
+    words = {*find_descriptors(scope.words), *number_of_findings(scope.masked)}
     if _PLACES_WITH_SIDE.isdisjoint(FINDINGS[fact.finding].locations) and (location := _LOCATION.search(scope.masked)):
         place = canonical_location(location[0])
         words.update({place.split()[0]} if place in _PLACES_WITH_SIDE else ())
