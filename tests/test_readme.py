@@ -58,6 +58,7 @@ SMALL = {
     "experiments.er2score.train": ("--trial", "--output=runs/er2score-full"),
     "experiments.er2score.calibrate": ("--groups=10", "--graded=5"),
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
+    "experiments.everyday.measure": ("--scorers", "rouge-l"),
     "experiments.finding_gate.fit": ("--per-kind=2",),
     "experiments.openi.groups": ("--groups=60",),
     "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--names=60", "--steps=5"),
