@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from radreward.io.free_memory import return_free_memory
 from radreward.scorers.base import Scorer
 from radreward.scoring.input_scan import FileChunk
 from radreward.scoring.score_columns import ScorerGroup
@@ -31,3 +32,4 @@ class LocalBackend:
         """See `ScoringBackend`."""
         for chunk in chunks:
             yield chunk, self.scorers.score(chunk.pairs)
+            return_free_memory()
