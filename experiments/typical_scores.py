@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 from jsonargparse import ArgumentParser
 
+from experiments.scorer_tables import print_table
 from radreward.cli.signature import add_signature
 from radreward.data.records import read_groups
-from radreward.errors import InputError
-from radreward.io.text_tables import markdown_table, text_frame
+from radreward.io.text_tables import text_frame
 from radreward.scorers import load
 
 KINDS = ("the reference itself", "no error", "1 error", "2 errors", "3 or 4 errors", "5 or more errors")
@@ -65,12 +65,7 @@ def main(*, data: Path, scorers: Sequence[str]) -> int:
         data: Groups with known errors.
         scorers: Names or folders of scorers.
     """
-    try:
-        print(markdown_table(typical_scores(data, scorers)))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return print_table(lambda: typical_scores(data, scorers))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from scipy.stats import mannwhitneyu
 from torch import Tensor
 
 from experiments.probes.order import output_values
+from experiments.scorer_tables import print_table
 from radreward.cli.signature import add_signature
-from radreward.errors import InputError
-from radreward.io.text_tables import markdown_table, text_frame
+from radreward.io.text_tables import text_frame
 from radreward.io.validated_rows import read_validated_rows, text_field
 from radreward.scorers import load
 from radreward.scoring.pairs import Pairs, score_in_chunks
@@ -89,12 +89,7 @@ def main(*, scorers: Sequence[str]) -> int:
     Args:
         scorers: Names or folders of scorers.
     """
-    try:
-        print(markdown_table(separation_table(scorers)))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return print_table(lambda: separation_table(scorers))
 
 
 if __name__ == "__main__":

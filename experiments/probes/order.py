@@ -14,9 +14,9 @@ import torch
 from jsonargparse import ArgumentParser
 from torch import Tensor
 
+from experiments.scorer_tables import print_table
 from radreward.cli.signature import add_signature
-from radreward.errors import InputError
-from radreward.io.text_tables import markdown_table, text_frame
+from radreward.io.text_tables import text_frame
 from radreward.io.validated_rows import read_validated_rows, text_field
 from radreward.meta_evaluation.preferences import Preference, preference_agreement, read_preferences
 from radreward.scorers import Scorer, load
@@ -98,12 +98,7 @@ def main(*, scorers: Sequence[str]) -> int:
     Args:
         scorers: Names or folders of scorers.
     """
-    try:
-        print(markdown_table(probe_table(scorers)))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return print_table(lambda: probe_table(scorers))
 
 
 if __name__ == "__main__":

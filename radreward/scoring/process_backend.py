@@ -17,6 +17,7 @@ import torch
 
 from radreward.devices import usable_cores
 from radreward.errors import InputError
+from radreward.io.free_memory import return_free_memory
 from radreward.scorers.base import Scorer
 from radreward.scoring.backends import ScoredChunk
 from radreward.scoring.input_scan import FileChunk
@@ -104,7 +105,9 @@ def _worker_scorers() -> ScorerGroup:
 
 
 def _score(pairs: Pairs) -> list[Scores]:
-    return [_converted(scores, lambda values: values.numpy(), "Tensor") for scores in _worker_scorers().score(pairs)]
+    scored = [_converted(scores, lambda values: values.numpy(), "Tensor") for scores in _worker_scorers().score(pairs)]
+    return_free_memory()
+    return scored
 
 
 def _converted(scores: Scores, convert: Callable[[Any], Any], kind: str) -> Scores:

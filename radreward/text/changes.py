@@ -40,6 +40,11 @@ _MOVED = re.compile(
     r"|across|down|over)\b|\d)"
 )
 """After "passed", "pulled", "withdrawn" and "out": a device that is still there."""
+_NOT_DONE = re.compile(
+    r"\b(?:barely|be|cannot|hardly|incompletely|never|not|only|partially|partly)"
+    r"(?: (?:be|been|completely|entirely|fully|yet))* $"
+)
+"""Words before "cleared" or "drained" for what has not happened, or in part only."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
@@ -51,6 +56,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     >>> change_of("#### after removal of the drain", True), change_of("interval removal of the ####", True)
     (None, 'resolved')
     >>> change_of("#### after the tube was removed", False)
+    >>> change_of("#### has cleared.", False), change_of("#### has not fully cleared.", False)
+    ('resolved', None)
     >>> change_of("right ####, slightly increased.", False)
     'worse'
     >>> change_of("the #### was withdrawn.", True), change_of("the #### was withdrawn 2 cm.", True)
@@ -60,8 +67,11 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     for phrase in CHANGE.finditer(masked):
         if _DEVICE_CHANGE.search(phrase[0]) and (not is_device or _is_moved(masked, phrase)):
             continue
+        change = CHANGE_OF_PHRASE[phrase[0]]
+        if change == "resolved" and _NOT_DONE.search(masked, 0, phrase.start()):
+            continue
         if phrase.end() <= name or not phrase[0].endswith((" of", " in")):
-            return CHANGE_OF_PHRASE[phrase[0]]
+            return change
     if compared := _AFTER_COMMA.search(masked) or _AT_START.search(masked):
         return "better" if compared["word"] == "smaller" else "worse"
     return None

@@ -50,18 +50,16 @@ _NAME_CUES = compile_phrases(
 )
 _NAME_CUES_AFTER = compile_phrases(
     (
+        *("is not seen", "are not seen", "not identified", "is absent", "are absent", "ruled out", "is excluded"),
         *(
-            "is not seen",
-            "are not seen",
-            "not identified",
-            "is absent",
-            "are absent",
-            "ruled out",
-            "is excluded",
             "been excluded",
             "was excluded",
+            "are excluded",
+            "not present",
+            "not evident",
+            "not demonstrated",
+            "not visualized",
         ),
-        *("are excluded", "not present", "not evident", "not demonstrated", "not visualized"),
     )
 )
 _ANSWERED_NO = re.compile(
@@ -69,7 +67,7 @@ _ANSWERED_NO = re.compile(
     r"(?: (?:at all|evident|identified|noted|present|seen|visible))?|\sabsent)(?=\s?(?:[.,;]|$))|\s?:?\s?\[\s?\]"
 )
 """The end of an item of a list that answers whether there is a finding, as in "pneumothorax: none"."""
-_NO_DENIALS = ("no longer", "not only")
+_NO_DENIALS = ("no longer", "not only", "no doubt", "without doubt")
 """Words that deny nothing: "the effusion is no longer large"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
+from radreward.text.findings import MALPOSITIONED
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, parse_report
 from radreward.text.sentence_parser import described_facts
 from radreward.text.sentence_splitter import CACHED_REPORTS
@@ -51,9 +52,10 @@ def _with_descriptors(sentence: Sentence) -> Sentence:
 
 
 def _described(fact: Fact, own: Fact) -> Fact:
-    """Return a fact with the name and the descriptors that its sentence alone states."""
-    location = fact.location if fact.finding == own.finding else own.location
-    return fact._replace(finding=own.finding, location=location, descriptors=own.descriptors)
+    """Return a fact with the descriptors of its sentence, and as malpositioned if this calls it displaced."""
+    if own.finding == MALPOSITIONED.get(fact.finding):
+        fact = fact._replace(finding=own.finding, location=own.location)
+    return fact._replace(descriptors=own.descriptors)
 
 
 def _is_read(sentence: Sentence) -> bool:

@@ -53,7 +53,7 @@ from radreward.text.sentence_templates import (
 )
 from radreward.text.severity import SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details, with_inherited_location
-from radreward.text.unstated import alternatives, unstated_names
+from radreward.text.unstated import DENIED_DOUBT, alternatives, unstated_names
 
 MAX_SENTENCE_CHARS = 1_000
 """Longer texts are not parsed: they are several sentences without full stops, and their scopes would be guesses."""
@@ -248,7 +248,8 @@ def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mentio
         mentions = [mention for mention in mentions if not start <= mention.start < end]
         masked = masked[:start] + " " * (end - start) + masked[end:]
         names = [(mention.start, mention.end) for mention in mentions]
-    are_unstated = unstated_names(masked, names)
+    are_unstated = unstated_names(masked, names, [mention.finding for mention in mentions])
+    masked = DENIED_DOUBT.sub(lambda match: "~" * len(match[0]), masked)
     return [mention for mention, unstated in zip(mentions, are_unstated, strict=True) if not unstated], masked
 
 

@@ -6,9 +6,9 @@ The cues are the lines of unstated.txt.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from radreward.text.findings import can_mean_same
+from radreward.text.findings import FINDINGS, can_mean_same
 from radreward.text.negation import CLAUSE_STOP
 from radreward.text.section_files import read_sections
 
@@ -24,33 +24,61 @@ def _pattern(section: str) -> str:
 _CUE_BEFORE = re.compile(rf"\b(?:{_pattern('before')})\b|{_pattern('before, with its own ends')}")
 _OBJECT_CUE = re.compile(rf"\b(?:{_pattern('object')})\b")
 _CUE_AFTER = re.compile(rf"\b(?:{_pattern('after')})\b")
+_CUE_AFTER_COMMA = re.compile(rf"\b(?:{_pattern('after a comma')})\b")
+_DEVICE_CUE_BEFORE = re.compile(_pattern("devices and operations, before"))
+_DEVICE_CUE_AFTER = re.compile(rf"\b(?:{_pattern('devices and operations, after')})\b")
+_OPERATIONS = frozenset(_SECTIONS["operations"][0].split())
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
 _CALLS_NORMAL = re.compile(rf"\b(?:{_pattern('calls normal')})\b")
 _LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
 """Words before "normal", as in "loss of the normal outline"."""
+DENIED_DOUBT = re.compile(r"\b(?:less likely|not (?:favou?red|likely|suspected))\b")
+"""Words of doubt about a name that they make unstated, and about no other."""
 _COMMA = re.compile(r",\s")
+_STATEMENT = re.compile(r"\b(?:are|has|have|is|noted|present|seen|was|were)\b[^#]*\band\s")
+"""The end of a statement before another one that "and" joins to it."""
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
 _CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
 
 
-def unstated_names(masked: str, names: Sequence[tuple[int, int]]) -> list[bool]:
+def unstated_names(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[str]) -> list[bool]:
     """Return one bool per name of a finding: True if it is only requested or a condition, or cannot be assessed.
+
+    A device or an operation is not stated either if it is only planned, or removed. A finding is: "drainage of the
+    effusion is planned".
 
     Args:
         masked: A lowercase sentence in which the names of findings are masked by #.
         names: Start and end of each name.
+        keys: Finding of each name.
 
-    >>> unstated_names("evaluate for ####.", [(13, 17)]), unstated_names("cannot rule out ####.", [(16, 20)])
-    ([True], [False])
-    >>> unstated_names("#### and ### cannot be assessed because of ######.", [(0, 4), (9, 12), (43, 49)])
+    >>> unstated_names("evaluate for ####.", [(13, 17)], ["edema"])
+    [True]
+    >>> unstated_names("#### and ### cannot be assessed because of ######.", [(0, 4), (9, 12), (43, 49)], ["mass"] * 3)
     [True, True, False]
+    >>> unstated_names("#### planned.", [(0, 4)], ["picc"]), unstated_names("#### planned.", [(0, 4)], ["mass"])
+    ([True], [False])
     """
     before = [_scope_after(masked, cue.end()) for cue in _CUE_BEFORE.finditer(masked)]
     before += [_scope_after(masked, cue.end(), _COMMA) for cue in _OBJECT_CUE.finditer(masked)]
     after = [_scope_before(masked, cue.start()) for cue in _CUE_AFTER.finditer(masked)]
-    return [any(start <= name[0] and name[1] <= end for start, end in (*before, *after)) for name in names]
+    after += [_scope_before(masked, cue.start(), _COMMA, _STATEMENT) for cue in _CUE_AFTER_COMMA.finditer(masked)]
+    of_devices = [_scope_after(masked, cue.end()) for cue in _DEVICE_CUE_BEFORE.finditer(masked)]
+    of_devices += [_scope_before(masked, cue.start()) for cue in _DEVICE_CUE_AFTER.finditer(masked)]
+    return [
+        _is_inside(name, (*before, *after)) or (_is_device_or_operation(key) and _is_inside(name, of_devices))
+        for name, key in zip(names, keys, strict=True)
+    ]
+
+
+def _is_inside(name: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= name[0] and name[1] <= end for start, end in spans)
+
+
+def _is_device_or_operation(key: str) -> bool:
+    return FINDINGS[key].is_device or key in _OPERATIONS
 
 
 def _scope_after(masked: str, start: int, *others: re.Pattern[str]) -> tuple[int, int]:
@@ -59,8 +87,8 @@ def _scope_after(masked: str, start: int, *others: re.Pattern[str]) -> tuple[int
     return start, min(stops, default=len(masked))
 
 
-def _scope_before(masked: str, end: int) -> tuple[int, int]:
-    stops = [stop.end() for pattern in (CLAUSE_STOP, _CAUSE) for stop in pattern.finditer(masked, 0, end)]
+def _scope_before(masked: str, end: int, *others: re.Pattern[str]) -> tuple[int, int]:
+    stops = [stop.end() for pattern in (CLAUSE_STOP, _CAUSE, *others) for stop in pattern.finditer(masked, 0, end)]
     return max(stops, default=0), end
 
 

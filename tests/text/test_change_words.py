@@ -1,6 +1,8 @@
 """Words of change and degree that depend on what stands beside them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from radreward.text.sentence_parser import sentence_facts
 
@@ -70,3 +72,13 @@ def test_what_is_gone_is_absent(sentence: str) -> None:
 )
 def test_a_moved_device_is_present(sentence: str) -> None:
     assert [fact.polarity for fact in sentence_facts(sentence)] == ["present"]
+
+
+@given(
+    st.sampled_from(["not", "not fully", "not yet been", "never been", "hardly", "only partly", "incompletely"]),
+    st.sampled_from(["cleared", "drained", "evacuated", "resected", "removed", "withdrawn", "retrieved", "resolved"]),
+    st.sampled_from(["effusion", "chest tube", "mass", "haemothorax"]),
+)
+def test_what_has_not_happened_leaves_the_finding(words: str, done: str, name: str) -> None:
+    for text in (f"The {name} has {words} {done}.", f"The {name} should be {done}.", f"The {name} needs to be {done}."):
+        assert [fact.polarity for fact in sentence_facts(text)] == ["present"], text
