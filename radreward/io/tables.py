@@ -92,7 +92,7 @@ def table_suffix(path: str | Path) -> str:
     """
     suffix = Path(path).suffix.lower()
     if Path(path).is_dir():
-        raise InputError(f"{path}: Expected a file but got a folder. Give the name of a file, also of one in it.")
+        raise InputError(f"{path}: Expected a file but got a folder. Give a file in it.")
     if suffix not in TABLE_SUFFIXES:
         expected = ", ".join(TABLE_SUFFIXES)
         raise InputError(f"{path}: Expected a name that ends with {expected} but got {suffix or 'none'!r}.")

@@ -107,7 +107,7 @@ def test_unknown_suffix_of_an_output_is_named(name: str) -> None:
 
 
 def test_folder_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Expected a file but got a folder. Give the name of a file"):
+    with pytest.raises(InputError, match="Expected a file but got a folder. Give a file in it"):
         table_suffix(tmp_path)
 
 
