@@ -93,7 +93,7 @@ def load_relation_artifact(
         tokenizer = load_tokenizer(backbone.name)
     model = model.to(torch_device).eval().requires_grad_(False)
     if precision == "bf16":
-        model.encoder.to(torch.bfloat16)
+        model.in_bfloat16()
     return RelationArtifact(RelationPredictor(model, tokenizer), config, state, precision)
 
 

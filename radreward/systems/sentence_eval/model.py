@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from radreward.data.relation_io import RELATION_SCORES
 from radreward.data.tokenizer import TextTokenizer
 from radreward.models.backbone import Backbone
+from radreward.models.node_attention import attention
 from radreward.models.sentence_tokenizer import (
     SentenceTokenizer,
     TokenBatch,
@@ -29,7 +30,7 @@ class TokenStates(NamedTuple):
     """Padded token states of P sentences."""
 
     values: Tensor
-    """(P, L, projection_size) float32."""
+    """(P, L, projection_size), in the precision of the comparison."""
     mask: Tensor
     """(P, L) bool: True for tokens."""
 
@@ -66,30 +67,37 @@ class RelationModel(nn.Module):
         )
 
     def token_states(self, batch: TokenBatch) -> Tensor:
-        """Return the projected states of each token, (R, L, projection_size) float32."""
+        """Return the projected states of each token, (R, L, projection_size)."""
         states: Tensor = self.encoder(**batch._asdict()).last_hidden_state
         projected: Tensor = self.project(states.to(self.project.weight.dtype))
-        return projected.float()
+        return projected.to(self.project.weight.dtype)
 
     def forward(self, first: TokenStates, second: TokenStates) -> Tensor:
         """Return the (P, 4) logits of the scores of P pairs, in the order of `RELATION_SCORES`."""
-        similarity = first.values @ second.values.transpose(1, 2) / self.projection_size**0.5  # (P, L, M)
         means, maxima = [], []
-        for own, other, weights in ((first, second, similarity), (second, first, similarity.transpose(1, 2))):
-            weights = weights.masked_fill(~other.mask[:, None], -torch.inf).softmax(2)
-            compared = self._compare(own.values, weights @ other.values)  # (P, L, comparison_size)
-            mask = own.mask[..., None]
-            means.append((compared * mask).sum(1) / mask.sum(1))
-            maxima.append(compared.masked_fill(~mask, -torch.inf).amax(1))
-        logits: Tensor = self.decide(torch.cat([means[0] + means[1], torch.maximum(*maxima)], 1))
+        for own, other in ((first, second), (second, first)):
+            keys = other.values[:, None]
+            attended = attention(own.values[:, None], keys, keys, other.mask[:, None, None])[:, 0]
+            compared = self._compare(own.values, attended)  # (P, L, comparison_size)
+            weights = own.mask / own.mask.sum(1, keepdim=True)
+            means.append((weights.to(compared.dtype)[:, None] @ compared)[:, 0])
+            maxima.append(compared.masked_fill(~own.mask[..., None], -torch.inf).amax(1))
+        pooled = torch.cat([means[0] + means[1], torch.maximum(*maxima)], 1)
+        first_layer: Any = self.decide[0]
+        logits: Tensor = self.decide(pooled.to(first_layer.weight.dtype))
         return logits.float()
 
     def _compare(self, states: Tensor, attended: Tensor) -> Tensor:
         """Return gelu(W [h, a, h - a, h ∘ a]), with W [h, a, h - a] computed as (W₁ + W₃) h + (W₂ - W₃) a."""
         linear: Any = self.compare[0]
         w1, w2, w3, w4 = linear.weight.split(self.projection_size, 1)
-        total = states @ (w1 + w3).T + attended @ (w2 - w3).T + (states * attended) @ w4.T
-        return F.gelu(total + linear.bias)
+        inputs = torch.cat([states, attended, states * attended], 2)
+        return F.gelu(F.linear(inputs, torch.cat([w1 + w3, w2 - w3, w4], 1), linear.bias))
+
+    def in_bfloat16(self) -> None:
+        """Change the weights that encode and compare to bfloat16; those that decide keep their precision."""
+        for part in (self.encoder, self.project, self.compare):
+            part.to(torch.bfloat16)
 
     def trainable_names(self) -> set[str]:
         """Return the names of the weights that training changes."""
