@@ -13,14 +13,12 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from operator import itemgetter
 
+from radreward.text.denial_end import BEFORE_DENIED_CHANGE, END_OF_DENIAL, PERCEPTION_WORDS, with_ends_of_denials
 from radreward.text.lexicon import compile_phrases, cue_pattern, load_lexicon, lowercase_same_length
 
-_PERCEPTION_WORDS = (
-    "seen|identified|noted|present|demonstrated|evident|visualized|appreciated|detected|visible|found|observed|shown"
-)
 _STATING_VERB = re.compile(
     r"\b(?:is|are|was|were|appears?|remains?|has|have|shows?|demonstrates?)\b"
-    rf"(?!\s+(?:\w+\s+)?(?:{_PERCEPTION_WORDS}))"
+    rf"(?!\s+(?:\w+\s+)?(?:{PERCEPTION_WORDS}))"
 )
 """A verb that starts a new statement; "is seen" after a list of negated findings does not."""
 _CLAUSE_BREAK = re.compile(r"[;:]|\.\s|\s--?\s")
@@ -40,6 +38,9 @@ _NAME_CUES = compile_phrases(
         "not",
         "without",
         "negative for",
+        "neg for",
+        "absent any",
+        "not associated with",
         "free of",
         "absence of",
         "neither",
@@ -62,32 +63,42 @@ _NAME_CUES_AFTER = compile_phrases(
         ),
     )
 )
+_ON_PRIOR = re.compile(
+    r" (?:(?:on|in|at) (?:an? |any |the )?"
+    r"(?:baseline|comparison|earlier|initial|last|most recent|old|older|preceding|previous|prior)\b"
+    r"|before\b|earlier\b|previously\b|yesterday\b|\d+ \w+ (?:ago|before|earlier)\b)"
+)
+"""After "not present": a finding that is new."""
 _ANSWERED_NO = re.compile(
-    r"(?:(?:\s?[:?]|\s--?)\s(?:none|nil|no|absent|neg|negative|not)"
-    r"(?: (?:at all|evident|identified|noted|present|seen|visible))?|\sabsent)(?=\s?(?:[.,;]|$))|\s?:?\s?\[\s?\]"
+    r"(?:(?:\s?[:?=|]|\s--?)\s?(?:none|nil|no|n|0|absent|false|neg|negative|not|unlikely)"
+    r"(?: (?:at all|evidence|evident|identified|noted|present|seen|visible|visuali[sz]ed))?|\sabsent)"
+    r"(?=\s?(?:[.,;|]|$))|\s?:?\s?\[\s?\]|\s?\((?:-|absent|neg|negative|nil|no|none)\)"
 )
 """The end of an item of a list that answers whether there is a finding, as in "pneumothorax: none"."""
-_NO_DENIALS = ("no longer", "not only", "no doubt", "without doubt")
-"""Words that deny nothing: "the effusion is no longer large"."""
+_NO_DENIALS = re.compile(
+    r"(?:no (?:doubt|longer|question)|not (?:insignificant|just|merely|only|without)|without doubt)\b|"
+    r"not clear (?:if|whether)\b|not (?:\w+ly |well |yet )?(?:assessed|evaluated|imaged|seen|visible|visuali[sz]ed)\b|"
+    rf"(?:no|not|without) (?:{BEFORE_DENIED_CHANGE} )*"
+    r"(?:clearing|decreased?|enlarged|enlargement|growth|improved|improvement|increased?|progressed|progression|reduction|resolution|"
+    r"resolved|worsened|worsening of)\b(?! #)"
+)
+"""Words that deny no finding that follows: "no longer large", "no decrease in", "not seen due to an effusion"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
-_OWN_CLAUSE = (
-    r"(?:,|\band)\s(?:and\s)?(?!and\b|which\b|that\b|there\b)(?:[a-z][a-z-]*\s){1,4}"
-    r"(?:is|are|was|were|appears?|remains?|shows?|has|have)\b"
-    rf"(?!\s+(?:\w+\s+)?(?:{_PERCEPTION_WORDS}))"
-)
-"""A clause with a subject and a verb of its own, as in "no edema, the heart is large"."""
 CLAUSE_STOP = re.compile(
     r"\b(?:but|however|although|though|yet|while|whereas|with|there is|there are|which|apart from|aside from|except"
-    r"|other than|despite|so|after|following|because|favou?red)\b|[;:]"
+    r"|other than|despite|so|after|following|because|favou?red|in the setting of|on (?:a |the )?background of|"
+    r"superimposed (?:up)?on)\b|,\s(?:just|only)\b|[;:]"
 )
 """End of the scope of a cue before the name of a finding."""
 _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|significant|other|further)")
-_END_OF_DENIAL = re.compile(rf"\s--?\s|{_OWN_CLAUSE}")
-"""End of a denial, but not of a doubt."""
-DENIAL_STOP = re.compile(rf"{CLAUSE_STOP.pattern}|{_END_OF_DENIAL.pattern}")
+DENIAL_STOP = re.compile(
+    rf"{CLAUSE_STOP.pattern}|{END_OF_DENIAL.pattern}|\b(?:besides|"
+    r"(?:with)?in (?:a |the |this )?(?:chronic|existing|known|pre-?existing|underlying)|"
+    r"than (?=an?\b|the\b|#)|(?:and|more) (?:likely|probably) (?:is|represents?|reflects?))\b"
+)
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"
     r"no (?:(?:definite|convincing|evidence of|sign of) )*",
@@ -182,10 +193,11 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not text.startswith(_NO_DENIALS, cue.start())]
+    text = with_ends_of_denials(text)
+    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not _NO_DENIALS.match(text, cue.start())]
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
     cues = [end for start, end in spans if not is_inside(no_cues, start)]
-    after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text))
+    after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text) if not _ON_PRIOR.match(text, cue.end()))
     certain = (start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start))
     cues_after = [*sorted((*certain, *(answer.start() for answer in _ANSWERED_NO.finditer(text)))), len(text)]
     commas = [*(comma.start() for comma in re.finditer(r"[,;\]]", text)), len(text)]
@@ -230,7 +242,7 @@ def denial_end(sentence: str) -> int:
     lower = lowercase_same_length(sentence)
     if not _DENIAL.match(lower):
         return 0
-    end = _END_OF_DENIAL.search(lower)
+    end = END_OF_DENIAL.search(lower)
     return end.start() if end else 0
 
 

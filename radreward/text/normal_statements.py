@@ -38,12 +38,17 @@ _FUNCTION_WORDS = frozenset(
         "the and or both visualized visible pulmonary lung fields silhouette silhouettes size sizes contour contours "
         "of structures surfaces spaces angles sulci is are appear appears remain remains in for well expanded grossly "
         "thorax bilaterally appearance there show shows reveal reveals demonstrate demonstrates without no acute "
-        "evidence abnormality abnormalities finding findings"
+        "evidence abnormality abnormalities finding findings again still now has have returned to"
     )
 )
 _ABNORMALITY_WORDS = frozenset(_words("no without acute evidence abnormality abnormalities finding findings"))
 _DENIAL = re.compile(r"\b(?:not|no longer|far from) ")
 _NORMAL_LIMITS = re.compile(r"within (?:the )?(?:normal limits|limits of normal)(?: (?:of|for|in) size)?")
+_TECHNIQUE = re.compile(
+    r",? (?:accounting for|allowing for|although|despite|for|given|on) (?:[a-z]+ ){0,3}"
+    r"(?:film|inspiration|position|positioning|projection|radiograph|rotation|technique|view)\s?\.?$"
+)
+"""The technique at the end of a sentence that calls something normal."""
 _UNINFORMATIVE_WORDS = frozenset(
     _words(
         "no evidence of acute active radiographic cardiopulmonary intrathoracic pulmonary chest disease abnormality "
@@ -69,10 +74,12 @@ def negated_findings(sentence: str) -> tuple[str, ...]:
     ('cardiomegaly', 'widemed')
     >>> negated_findings("the heart is normal but the lungs are not.")
     ()
+    >>> negated_findings("heart size is normal despite the ap projection.")
+    ('cardiomegaly',)
     >>> negated_findings("heart size is at the upper limits of normal.")
     ()
     """
-    words = _words(sentence)
+    words = _words(_TECHNIQUE.sub("", sentence))
     if keys := _GRAMMAR_STATEMENTS.get(" ".join(words)):
         return keys
     words = _NORMAL_LIMITS.sub("normal", " ".join(words)).replace("upper abdomen", "abdomen").split()

@@ -36,8 +36,8 @@ _MAX_NESTED_MARKUP = 5
 _WRITTEN_LINE_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])|(?<=[.;!?\s])(?:\\r)?\\n|\\r(?![a-z])")
 """A line break as two characters, as in exports to JSON and CSV."""
 _UNFINISHED = re.compile(
-    r"(?:^|\s)(?:an?|and|are|as|at|both|but|by|for|from|has|have|in|into|is|no|of|on|or|than|the|to|versus|via|vs|was|were|"
-    r"which|with|without|(?<!the )(?:left|right))$",
+    r"(?:^|\s)(?:an?|and|are|as|at|both|but|by|for|from|has|have|in|into|is|(?<![:?=|-] )no|of|on|or|"
+    r"than|the|to|versus|via|vs|was|were|which|with|without|(?<!the )(?:left|right))$",
     re.IGNORECASE,
 )
 """The end of a line that goes on in the next one."""

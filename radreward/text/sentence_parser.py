@@ -41,6 +41,7 @@ from radreward.text.mentions import Mention, find_mentions
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
 from radreward.text.read_names import fracture_of, narrower_finding
+from radreward.text.removed_devices import are_removed
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
@@ -103,7 +104,8 @@ _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETAT
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _CLAUSE = re.compile(
-    r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated)\s+|\.\s"
+    r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated|in the setting of|"
+    r"on (?:a )?background of|superimposed (?:up)?on)\s+|\.\s"
 )
 _CALLED_NORMAL = re.compile(
     r"^(?!.*\b(?:in|on|which|that)\b).*\b(?:is|are|appears?|remains?) "
@@ -113,6 +115,14 @@ _CALLED_NORMAL = re.compile(
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
+_NOT_EXCLUDED = re.compile(
+    r"\b(?:can ?not|can't|could not|not) (?:\w+ly )?(?:be )?(?:\w+ly )?(?:excluded|ruled out)\b"
+    r"|\b(?:can ?not|can't) (?:\w+ly )?exclude\b"
+)
+_UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
+"""What is not seen is the tip of a device, not the device."""
+_ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
+_STATES_SOMETHING = re.compile(r"[;.]|\b(?:aerated|but|expanded|are|has|have|is|was|were|whereas|while)\b")
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -192,6 +202,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     if len(text) > MAX_SENTENCE_CHARS:
         return ParsedSentence(())
     lower = " ".join(lowercase_same_length(text).split())
+    lower = _ANSWERED_YES.sub(", yes", lower)
     skipped = number.end() if (number := _ITEM_NUMBER.match(lower)) else 0
     lower = lower[skipped:]
     if negated := negated_findings(lower):
@@ -225,10 +236,19 @@ def parse_sentence(text: str) -> ParsedSentence:
     ]
     parsed = list(chain.from_iterable(by_mention))
     own = [Scope(lower[slice(*scope)], masked[slice(*scope)]) for scope in scopes]
-    facts = tuple(_with_inherited_locations([shared.complete(fact) for fact, _ in parsed], parsed, masked))
+    removed = are_removed(masked, [spans.name for _, spans in parsed])
+    completed = [
+        _removed(fact.finding) if is_removed and FINDINGS[fact.finding].is_device else shared.complete(fact)
+        for (fact, _), is_removed in zip(parsed, removed, strict=True)
+    ]
+    facts = tuple(_with_inherited_locations(completed, parsed, masked))
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     of_facts = tuple(scope for scope, sides in zip(own, by_mention, strict=True) for _ in sides)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts), of_facts)
+
+
+def _removed(device: str) -> Fact:
+    return Fact(device, "absent", change="resolved")
 
 
 def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:
@@ -267,10 +287,20 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
         is_last = index + 1 == len(mentions)
         ceiling = len(masked) if is_last else mentions[index + 1].start
         clause = bisect_right(clause_starts, mention.start)
-        start = clause_starts[clause - 1] if index else _end_of_normal_clauses(masked, clause_starts[:clause])
+        start = clause_starts[clause - 1]
+        if not index and not _names_other_side(masked[:start], masked[start : mention.start]):
+            start = _end_of_normal_clauses(masked, clause_starts[:clause])
         end = ceiling if is_last else clause_starts[bisect_right(clause_starts, ceiling) - 1]
         scopes.append((max(floor, start), end if end >= mention.end else ceiling))
     return scopes
+
+
+def _names_other_side(before: str, own: str) -> bool:
+    """Return True if a text states something of one side, and the clause after it names only the other one."""
+    if not _STATES_SOMETHING.search(before):
+        return False
+    sides, others = ({*re.findall(r"\b(?:left|right)\b", text)} for text in (own, before))
+    return len(sides) == len(others) == 1 and sides != others
 
 
 def _end_of_normal_clauses(masked: str, clause_starts: list[int]) -> int:
@@ -316,6 +346,8 @@ def _parse_mention(
     if change != "resolved" and not finding.can_change:
         change = None
     polarity: Polarity = "present"
+    if is_negated and (_NOT_EXCLUDED.search(own) or (finding.is_device and _UNSEEN_TIP.search(own))):
+        is_negated, is_hedged = False, is_hedged or not finding.is_device
     # "No pneumothorax, unchanged cardiomegaly": a denial does not reach a finding that another clause calls unchanged.
     if change == "resolved" or (is_negated and (change != "stable" or _is_denied(own))):
         polarity = "absent"

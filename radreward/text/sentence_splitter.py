@@ -40,7 +40,8 @@ _CONTEXT_LENGTH = 24
 """Number of characters before and after a stop that decide if it ends a sentence."""
 
 _STOP = re.compile(
-    r"(?:(?<=[.!])|(?<=[^\s(\[]\?))\s+(?=\S)(?!(?<=\? )(?i:nil|no|none)[.,;])|(?<=[a-z]{2}\.)(?=[A-Z][a-z])"
+    r"(?:(?<=[.!])|(?<=[^\s(\[]\?))\s+(?=\S)(?!(?<=\? )(?i:nil|no|none|not seen|yes)[.,;])"
+    r"|(?<=[a-z]{2}\.)(?=[A-Z][a-z])"
 )
 _ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|(?<!\? )no|\d+)\.$", re.IGNORECASE)
 
@@ -92,9 +93,11 @@ def split_at_stops(text: str) -> list[str]:
     sentences: list[list[str]] = []
     for paragraph in text.strip().split("\n\n"):
         sentences.append([])
-        for part in _STOP.split(paragraph):
+        parts = _STOP.split(paragraph)
+        for part, following in zip(parts, [*parts[1:], ""], strict=True):
             sentences[-1].append(part)
-            if not _ENDS_WITH_ABBREVIATION.search(part):
+            is_answer = part.lower().endswith(("no.", "n.")) and not following[:1].isdigit()
+            if is_answer or not _ENDS_WITH_ABBREVIATION.search(part):
                 sentences.append([])
     return [sentence for parts in sentences if (sentence := " ".join(parts))]
 

@@ -39,6 +39,8 @@ _COMMA = re.compile(r",\s")
 _STATEMENT = re.compile(r"\b(?:are|has|have|is|noted|present|seen|was|were)\b[^#]*\band\s")
 """The end of a statement before another one that "and" joins to it."""
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
+_PRIOR = re.compile(r"\b(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))")
+"""Before a finding that can change, and that had gone: "known prior effusion", but not "prior surgery"."""
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
 _CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
 
@@ -65,10 +67,13 @@ def unstated_names(masked: str, names: Sequence[tuple[int, int]], keys: Sequence
     before += [_scope_after(masked, cue.end(), _COMMA) for cue in _OBJECT_CUE.finditer(masked)]
     after = [_scope_before(masked, cue.start()) for cue in _CUE_AFTER.finditer(masked)]
     after += [_scope_before(masked, cue.start(), _COMMA, _STATEMENT) for cue in _CUE_AFTER_COMMA.finditer(masked)]
+    prior = {match.end() for match in _PRIOR.finditer(masked)}
     of_devices = [_scope_after(masked, cue.end()) for cue in _DEVICE_CUE_BEFORE.finditer(masked)]
     of_devices += [_scope_before(masked, cue.start()) for cue in _DEVICE_CUE_AFTER.finditer(masked)]
     return [
-        _is_inside(name, (*before, *after)) or (_is_device_or_operation(key) and _is_inside(name, of_devices))
+        _is_inside(name, (*before, *after))
+        or (_is_device_or_operation(key) and _is_inside(name, of_devices))
+        or (FINDINGS[key].can_change and not FINDINGS[key].is_device and name[0] in prior)
         for name, key in zip(names, keys, strict=True)
     ]
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from radreward.data.tokenizer import load_tokenizer
