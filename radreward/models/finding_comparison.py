@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from radreward.criteria import finding_quality
 from radreward.models.report_findings import ReportFindings
-from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
+from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences, omits_place
 from radreward.text.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Fact, describe_fact
 from radreward.text.lexicon import head_word
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MINOR_WEIGHT = 0.1
 """Weight of details that differ without changing care."""
+_OMITTED_PLACE_WEIGHT = 0.05
+"""Weight of a place that only the reference states."""
 _TIE_SHARE = 0.005
 """Largest share by which words alone lower a quality."""
 
@@ -152,9 +154,10 @@ def compare_findings(
     """Match the facts of two reports, see `match_facts`, and leave the other findings open, unless one is denied.
 
     Matched facts agree by a = 1 - ½ per detail that changes care - 0.1 per other detail that differs, see
-    `find_differences`, at least 0. They add w·a to the right and (w + w')·(1 - a) to the wrong weight, where w and w'
-    are the weights of the facts of the reference and of the candidate, see `patient_weight`. A finding that the other
-    report denies is wrong, whatever that report says in other words.
+    `find_differences`, - 0.05 if the candidate omits the place, see `omits_place`; at least 0. They add w·a to the
+    right and (w + w')·(1 - a) to the wrong weight, where w and w' are the weights of the facts of the reference and of
+    the candidate, see `patient_weight`. A finding that the other report denies is wrong, whatever that report says in
+    other words.
 
     >>> left, right = Fact("effusion", location="left"), Fact("effusion", location="right")
     >>> compare_findings(ReportFindings((left, Fact("scar")), ()), ReportFindings((right,), ()))[:2]
@@ -190,4 +193,4 @@ def _agreement(match: FactMatch) -> float:
     weights: Iterator[float] = (
         DETAIL_WEIGHT if entry.changes_care else _MINOR_WEIGHT for entry in find_differences(match)
     )
-    return max(0.0, 1 - sum(weights))
+    return max(0.0, 1 - sum(weights) - _OMITTED_PLACE_WEIGHT * omits_place(match))

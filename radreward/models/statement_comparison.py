@@ -11,7 +11,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 from radreward.models.finding_gate import POSSIBLE, FindingGate
 from radreward.models.pair_findings import read_pairs
 from radreward.models.report_findings import ReportFindings
-from radreward.text.fact_differences import Detail, find_differences
+from radreward.text.fact_differences import Detail, find_differences, omits_place
 from radreward.text.fact_matching import FactMatch, is_included, match_facts
 from radreward.text.fact_statements import FactStatement, report_statements
 from radreward.text.facts import Fact
@@ -20,6 +20,8 @@ from radreward.text.report_reading import read_report
 from radreward.types import Side
 
 T = TypeVar("T")
+OMITTED_PLACE: Literal["omitted location"] = "omitted location"
+"""A place that only the reference states: the finding is the same one, less precisely."""
 FindingKind = Literal["matched", "differs", "contradicted", "missed", "invented", "unread"]
 UNMATCHED: Mapping[Side, FindingKind] = {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
 """Kind of a finding that only this report states."""
@@ -37,8 +39,8 @@ class ComparedStatement(NamedTuple):
     """None for a denial without a counterpart."""
     counterpart: str = ""
     """Statements of the other report on the same findings; empty if there are none."""
-    details: tuple[Detail, ...] = ()
-    """Details that differ."""
+    details: tuple[Detail | Literal["omitted location"], ...] = ()
+    """Details that differ, and `OMITTED_PLACE`."""
     is_probable: bool = True
     """False for an unread statement that only may report a finding; no quality counts it."""
 
@@ -46,7 +48,7 @@ class ComparedStatement(NamedTuple):
 class _Judgement(NamedTuple):
     kind: FindingKind
     counterparts: Sequence[FactStatement] = ()
-    details: tuple[Detail, ...] = ()
+    details: tuple[Detail | Literal["omitted location"], ...] = ()
 
 
 def compare_statements(
@@ -148,7 +150,8 @@ class _ReportSide:
             if match.result != "matched":
                 return _Judgement("contradicted", counterparts)
             details = tuple(entry.detail for entry in find_differences(match))
-            return _Judgement("differs" if details else "matched", counterparts, details)
+            omitted = (OMITTED_PLACE,) if omits_place(match) else ()
+            return _Judgement("differs" if details else "matched", counterparts, (*details, *omitted))
         denials = other._denials_of(own[0]) if other.findings.denies(own[0].finding) else ()
         return _denied(own[0], denials) if denials else _Judgement(UNMATCHED[self.side])
 

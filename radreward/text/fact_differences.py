@@ -34,7 +34,7 @@ class FactDifference(NamedTuple):
 def find_differences(match: FactMatch) -> list[FactDifference]:
     """Return the details that differ, each once even if two facts share it.
 
-    A location, a severity or a size that only one report states is no difference.
+    A location, a severity or a size that only one report states is no difference; for a place, see `omits_place`.
 
     >>> fact = Fact("effusion", location="left", severity="mild")
     >>> match = FactMatch((fact,), (fact._replace(location="right", severity=None),))
@@ -51,6 +51,18 @@ def find_differences(match: FactMatch) -> list[FactDifference]:
                 if detail not in differences or changes_care > differences[detail].changes_care:
                     differences[detail] = FactDifference(detail, changes_care, expected, stated)
     return list(differences.values())
+
+
+def omits_place(match: FactMatch) -> bool:
+    """Return True if a candidate states a finding without a place, and the reference says where it is.
+
+    >>> left = Fact("effusion", location="left")
+    >>> omits_place(FactMatch((left,), (Fact("effusion"),))), omits_place(FactMatch((Fact("effusion"),), (left,)))
+    (True, False)
+    """
+    places = ([fact.location for fact in side if fact.location and fact.positive] for side in match)
+    in_reference, in_candidate = places
+    return match.result == "matched" and bool(in_reference) and not in_candidate
 
 
 def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[Detail, bool]]:

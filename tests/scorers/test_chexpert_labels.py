@@ -132,8 +132,8 @@ def test_entity_quality_is_of_present_findings() -> None:
     candidates = ["Right effusion.", "No effusion. Heart is normal. No edema.", "Pleural fluid. Severe edema."]
     quality = EntityF1().score([reference] * 3, candidates).quality
     assert quality is not None
-    # The wrong side is half right; weights: effusion and edema 0.5, scoliosis 0.25; prior 0.25.
-    assert quality.tolist() == pytest.approx([0.5 / 1.25, 0.25, 0.5], abs=0.005)
+    # The wrong side is half right, none costs 0.05; weights: effusion and edema 0.5, scoliosis 0.25; prior 0.25.
+    assert quality.tolist() == pytest.approx([0.5 / 1.25, 0.25, 0.725 / (0.725 + 0.05 + 0.75)], abs=0.005)
 
 
 def test_entity_quality_compares_unread_findings_by_their_words() -> None:
