@@ -39,7 +39,7 @@ FIT = (
 )
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
-    "synthesize": ("--groups=12",),
+    "synthesize": ("--groups=12", "--per-reference=2"),
     "10000": ("--groups=20",),  # fit-regressor needs 15 references
     "fit": (*FIT, "--trainer.enable_progress_bar=false", "--trainer.logger=false"),
     "benchmark": ("--bootstrap=100",),
@@ -111,14 +111,17 @@ def lines_of(paths: Sequence[Path], *languages: str) -> list[str]:
 
 
 def workplace(folder: Path) -> dict[str, str]:
-    """Fill a user's folder with experiments of one seed, reports and pairs; return the environment of commands."""
+    """Fill a user's folder with short experiments, reports and pairs; return the environment of commands."""
     (folder / "experiments").mkdir()
     for entry in (ROOT / "experiments").iterdir():
-        if entry.name != "ablations":
+        if entry.name in ("ablations", "ranking_tests"):
+            shutil.copytree(entry, folder / "experiments" / entry.name)
+        else:
             (folder / "experiments" / entry.name).symlink_to(entry)
-    shutil.copytree(ROOT / "experiments" / "ablations", folder / "experiments" / "ablations")
     for study in (folder / "experiments" / "ablations").glob("*.yaml"):
         study.write_text(study.read_text().replace("{choices: [0, 1, 2]}", "{choices: [0]}"))
+    for tests in (folder / "experiments" / "ranking_tests").glob("*.jsonl"):
+        tests.write_text("".join(tests.read_text().splitlines(keepends=True)[::6]))
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
     (folder / "search.yaml").write_text("decision-tree: [{max_depth: 2}]\nrandom-forest: [{max_depth: 2}]\n")
     (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
