@@ -152,9 +152,13 @@ class DraftJudgement(NamedTuple):
     """Counts by every supported tag."""
     comparison: FactComparison
 
+    def criteria_errors(self, criteria: Criteria) -> dict[str, float]:
+        """Return the errors that the criteria define."""
+        return {tag: float(self.errors[tag]) for tag in criteria.tags}
+
     def candidate(self, reference: AnnotatedReport, draft: CandidateDraft, criteria: Criteria) -> Candidate:
         """Return the draft as a candidate with the errors that the criteria define."""
-        errors = {tag: float(self.errors[tag]) for tag in criteria.tags}
+        errors = self.criteria_errors(criteria)
         located_errors = locate_errors_of_facts(self.comparison, reference, draft.report, criteria)
         return Candidate(draft.report.text, errors, draft.system, self.comparison.weights, located_errors)
 

@@ -22,6 +22,7 @@ from radreward.synthesis.candidates import (
     MRSCORE_TAGS,
     SHORT_REPORT_SENTENCES,
     CandidateDraft,
+    DraftJudgement,
     add_errors,
     add_language_errors,
     edit_candidate,
@@ -34,7 +35,6 @@ from radreward.synthesis.report_reader import ReportTexts
 from radreward.synthesis.tiers import TIER_ERRORS, Tier, is_weighted, severity_tiers
 from radreward.text.facts import AnnotatedReport
 from radreward.text.report_parser import is_fully_parsed, parse_report
-from radreward.types import Candidate
 
 logger = logging.getLogger(__name__)
 MAX_DRAFTS = 12
@@ -103,26 +103,29 @@ def _write_candidate(
 ) -> WrittenCandidate:
     """Return a candidate of a tier, or the closest draft if none fits; any draft if `tier_index` is None."""
     if tier_index is None:
-        candidate, severity = _judge(request, reference, _draft(request, reference, _NUM_TIERS - 1, rng))
+        draft = _draft(request, reference, _NUM_TIERS - 1, rng)
+        judgement, severity = _judge(request, reference, draft)
+        candidate = judgement.candidate(reference.report, draft, request.criteria)
         return WrittenCandidate(candidate, "open", "in tier", reference.is_limited, _tier_of(severity, tiers))
     tier = tiers[min(tier_index, len(tiers) - 1)]
     target = tier.min_severity
     if reference.is_limited:
         target = min(target, _max_natural_errors(reference.report))
-    drafts: list[tuple[float, Candidate, float]] = []
+    drafts: list[tuple[float, CandidateDraft, DraftJudgement, float]] = []
     for _ in range(MAX_DRAFTS):
         draft = _draft(request, reference, tier_index, rng)
-        candidate, severity = _judge(request, reference, draft)
+        judgement, severity = _judge(request, reference, draft)
         for _ in range(_MAX_ADDED_ERRORS):
             if severity > target or tier.contains(severity) or (reference.is_limited and severity == target):
                 break
             draft = draft._replace(report=add_errors(draft.report, 1, rng))
-            candidate, severity = _judge(request, reference, draft)
+            judgement, severity = _judge(request, reference, draft)
         distance = 0.0 if tier.contains(severity) else abs(severity - tier.min_severity) or 1.0
-        drafts.append((distance, candidate, severity))
+        drafts.append((distance, draft, judgement, severity))
         if not distance or reference.is_limited:
             break
-    distance, candidate, severity = min(drafts, key=lambda entry: entry[0])
+    distance, draft, judgement, severity = min(drafts, key=lambda entry: entry[0])
+    candidate = judgement.candidate(reference.report, draft, request.criteria)  # errors are located in this draft only
     outcome: Literal["in tier", "outside"] = "outside" if distance else "in tier"
     return WrittenCandidate(candidate, tier.name, outcome, reference.is_limited, _tier_of(severity, tiers))
 
@@ -136,13 +139,12 @@ def _draft(request: GroupRequest, reference: Reference, tier_index: int, rng: Ra
     return add_language_errors(draft, rng) if judges_language(request.criteria) else draft
 
 
-def _judge(request: GroupRequest, reference: Reference, draft: CandidateDraft) -> tuple[Candidate, float]:
-    """Return the candidate of a draft and its severity: errors of RadCliQ, or points lost."""
+def _judge(request: GroupRequest, reference: Reference, draft: CandidateDraft) -> tuple[DraftJudgement, float]:
+    """Return the errors of a draft and its severity: errors of RadCliQ, or points lost."""
     judgement = judge_draft(reference.report, draft, bool(MRSCORE_TAGS & set(request.criteria.tags)))
-    candidate = judgement.candidate(reference.report, draft, request.criteria)
     if is_weighted(request.criteria):
-        return candidate, request.criteria.weighted_errors(candidate.errors or {})
-    return candidate, sum(judgement.errors[tag] for tag in ERROR_TAGS)
+        return judgement, request.criteria.weighted_errors(judgement.criteria_errors(request.criteria))
+    return judgement, sum(judgement.errors[tag] for tag in ERROR_TAGS)
 
 
 def draft_candidate(reference: Reference, tier: int, rng: Random) -> CandidateDraft:

@@ -191,7 +191,7 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     group = next(synthesize(RadCliQCriteria(), 1, 2, seed=4, granularity="plain"))
     batch = collator.collate([group._replace(candidates=group.candidates[:1])])
     optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
-    for _ in range(120):
+    for _ in range(90):
         optimizer.zero_grad()
         loss = next_token_loss(module.model, batch.packed, batch.targets)
         loss.backward()  # type: ignore[no-untyped-call]
