@@ -24,8 +24,8 @@ from experiments.radreason.step_timer import StepTimer
 
 SMALL = {
     "accuracy": "0.5",
-    "sft-groups": "8",
-    "grpo-groups": "8",
+    "sft-groups": "4",
+    "grpo-groups": "3",
     "grpo-steps": "1",
     "grpo-batch": "1",
     "generations": "2",
