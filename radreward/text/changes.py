@@ -48,7 +48,7 @@ _NOT_DONE = re.compile(
 )
 """Words before "cleared" or "drained" for what has not happened, or in part only."""
 _IN_PART = re.compile(
-    r"\b(?:almost|essentially|incomplete|incompletely|largely|mostly|near|nearly|partial|partially|partly)"
+    r"\b(?:almost|incomplete|incompletely|largely|mostly|near|nearly|partial|partially|partly)"
     r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))? $"
 )
 _INCOMPLETE = re.compile(r"[^.,;]*\bincomplete\b")

@@ -122,7 +122,9 @@ _NOT_EXCLUDED = re.compile(
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
-_STATES_SOMETHING = re.compile(r"[;.]|\b(?:aerated|but|expanded|are|has|have|is|was|were|whereas|while)\b")
+_STATEMENT_BEFORE = re.compile(
+    r"(?:[;.]|\b(?:aerated|expanded|are|has|have|is|was|were)\b[^;.]*(?:,|\b(?:but|whereas|while)))\s*$"
+)
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -297,7 +299,7 @@ def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
 
 def _names_other_side(before: str, own: str) -> bool:
     """Return True if a text states something of one side, and the clause after it names only the other one."""
-    if not _STATES_SOMETHING.search(before):
+    if not _STATEMENT_BEFORE.search(before):
         return False
     sides, others = ({*re.findall(r"\b(?:left|right)\b", text)} for text in (own, before))
     return len(sides) == len(others) == 1 and sides != others

@@ -28,6 +28,7 @@ _CUE_AFTER_COMMA = re.compile(rf"\b(?:{_pattern('after a comma')})\b")
 _DEVICE_CUE_BEFORE = re.compile(_pattern("devices and operations, before"))
 _DEVICE_CUE_AFTER = re.compile(rf"\b(?:{_pattern('devices and operations, after')})\b")
 _OPERATIONS = frozenset(_SECTIONS["operations"][0].split())
+_TRANSIENT = frozenset(_SECTIONS["transient"][0].split())
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
 _CALLS_NORMAL = re.compile(rf"\b(?:{_pattern('calls normal')})\b")
@@ -40,7 +41,7 @@ _STATEMENT = re.compile(r"\b(?:are|has|have|is|noted|present|seen|was|were)\b[^#
 """The end of a statement before another one that "and" joins to it."""
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _PRIOR = re.compile(r"\b(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))")
-"""Before a finding that can change, and that had gone: "known prior effusion", but not "prior surgery"."""
+"""Before a finding that the patient had, if it is transient: "prior effusion", but not "prior surgery"."""
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
 _CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
 
@@ -73,7 +74,7 @@ def unstated_names(masked: str, names: Sequence[tuple[int, int]], keys: Sequence
     return [
         _is_inside(name, (*before, *after))
         or (_is_device_or_operation(key) and _is_inside(name, of_devices))
-        or (FINDINGS[key].can_change and not FINDINGS[key].is_device and name[0] in prior)
+        or (key in _TRANSIENT and name[0] in prior)
         for name, key in zip(names, keys, strict=True)
     ]
 

@@ -90,7 +90,10 @@ SENTENCES = (
     "The appearance is more typical of an artefact than of pneumonia.",
 )
 CUES = [
-    line for title in _SECTIONS if title not in {"calls normal", "operations", "parts"} for line in _SECTIONS[title]
+    line
+    for title in _SECTIONS
+    if title not in {"calls normal", "operations", "parts", "transient"}
+    for line in _SECTIONS[title]
 ]
 
 
