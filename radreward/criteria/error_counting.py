@@ -138,7 +138,7 @@ def compare_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_gener
                 false += match.candidate
             continue
         weight, stated_weight = (sum(map(patient_weight, facts)) for facts in match)
-        differences = find_differences(match)
+        differences = find_differences(match, is_generated)
         errors += filter(None, map(_detail_error, differences))
         matched += [fact for fact in match.reference if fact.positive]
         details = DETAIL_WEIGHT * sum(entry.changes_care for entry in differences)

@@ -40,14 +40,14 @@ SIDES = frozenset({"left", "right"})
 """Descriptors of findings that have no locations."""
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
-HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
+HIGH_TUBE, RIGHT_HEIGHT, TOO_LOW = "too high", "right height", "too low"
 """Descriptors of the tip of a tube."""
 _DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
 _NUMBERS = frozenset({"two", "three", "four", "five", "six"})
 _DESCRIPTORS |= {number: _Descriptor(number, _NUMBERS, "state", False) for number in _NUMBERS}
 _NUMBER_OF_NAMES = re.compile(rf"\b(?P<number>{'|'.join(sorted(_NUMBERS))})(?= (?:[a-z-]+ ){{0,3}}#)")
 _PHRASE = compile_phrases(_WORD_OF_PHRASE)
-_DENIED = re.compile(r"\b(?:no|not|without|none is|nor|never)(?: (?:any|evidence of|longer|otherwise))* $")
+_DENIED = re.compile(r"\b(?:no|none|not|nothing|without|none is|nor|never)(?: (?:any|evidence of|longer|otherwise))* $")
 
 
 def find_descriptors(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from radreward.text.descriptors import exclusions
 from radreward.text.fact_matching import FactMatch
 from radreward.text.facts import Change, Fact
+from radreward.text.finding_relations import USED_FOR_EACH_OTHER
 from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
 from radreward.text.locations import are_neighbors, contains_location
 from radreward.text.measurements import is_same_size
@@ -31,10 +32,11 @@ class FactDifference(NamedTuple):
     candidate: Fact
 
 
-def find_differences(match: FactMatch) -> list[FactDifference]:
+def find_differences(match: FactMatch, is_generated: bool = False) -> list[FactDifference]:
     """Return the details that differ, each once even if two facts share it.
 
-    A location, a severity or a size that only one report states is no difference; for a place, see `omits_place`.
+    Names that other people use for each other differ in generated reports only, see `match_facts`. A location, a
+    severity or a size that only one report states is no difference; for a place, see `omits_place`.
 
     >>> fact = Fact("effusion", location="left", severity="mild")
     >>> match = FactMatch((fact,), (fact._replace(location="right", severity=None),))
@@ -45,7 +47,7 @@ def find_differences(match: FactMatch) -> list[FactDifference]:
     is_side = len(match.reference) + len(match.candidate) > 2
     for expected in match.reference:
         for stated in match.candidate:
-            for detail, changes_care in _pair_differences(expected, stated):
+            for detail, changes_care in _pair_differences(expected, stated, is_generated):
                 if is_side and detail == "location":
                     continue
                 if detail not in differences or changes_care > differences[detail].changes_care:
@@ -65,12 +67,14 @@ def omits_place(match: FactMatch) -> bool:
     return match.result == "matched" and bool(in_reference) and not in_candidate
 
 
-def _pair_differences(expected: Fact, stated: Fact) -> Iterator[tuple[Detail, bool]]:
+def _pair_differences(expected: Fact, stated: Fact, is_generated: bool) -> Iterator[tuple[Detail, bool]]:
     """Yield each detail that differs, and True if it changes care. A wrong size is no wrong severity in addition."""
     level = significance_level(expected)
     if (expected.finding in MALPOSITIONED.values()) != (stated.finding in MALPOSITIONED.values()):
         yield "location", True
-    elif expected.finding != stated.finding:
+    elif expected.finding != stated.finding and (
+        is_generated or {expected.finding, stated.finding} not in USED_FOR_EACH_OTHER
+    ):
         specific = max(expected, stated, key=lambda fact: len(ancestors(fact.finding)))
         yield "name", specific.polarity == "present" and not means_same_care(expected.finding, stated.finding)
     if expected.polarity != stated.polarity:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from radreward.text.facts import Fact
-from radreward.text.finding_relations import SHOWN_BY_SIGN
+from radreward.text.finding_relations import SHOWN_BY_SIGN, USED_FOR_EACH_OTHER
 from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_or_shown, is_related
 from radreward.text.locations import are_neighbors, contains_location
 
@@ -53,7 +53,8 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generat
 
     Reports by others also state a bilateral finding again for each side, which counts once, and candidates may list
     several degrees or sizes, of which all but one are wrong. Generated reports do neither: `is_generated` keeps their
-    counts of errors as they were when the shipped models were trained.
+    counts of errors as they were when the shipped models were trained. It also tells names apart that other people
+    use for each other, such as scar and fibrosis.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))
@@ -68,7 +69,7 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generat
     matches = [FactMatch((whole,), parts) for whole, parts in _take_sides(left, right)]
     matches += [FactMatch(parts, (whole,)) for whole, parts in _take_sides(right, left)]
     similarities = sorted(
-        ((_similarity(a, b), i, j) for i, a in enumerate(left) for j, b in enumerate(right)),
+        ((_similarity(a, b, is_generated), i, j) for i, a in enumerate(left) for j, b in enumerate(right)),
         key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
     expected, stated = dict(enumerate(left)), dict(enumerate(right))
@@ -202,10 +203,14 @@ def _agree(first: object, second: object) -> bool:
     return first is None or second is None or first == second
 
 
-def _similarity(first: Fact, second: Fact) -> float:
+def _similarity(first: Fact, second: Fact, is_generated: bool) -> float:
     if first.finding == second.finding:
         base = 100.0
-    elif not can_mean_same(first.finding, second.finding) or _are_apart(first, second):
+    elif _are_apart(first, second):
+        return 0.0
+    elif not is_generated and {first.finding, second.finding} in USED_FOR_EACH_OTHER:
+        base = 60.0
+    elif not can_mean_same(first.finding, second.finding):
         return 0.0
     elif is_related(first.finding, second.finding):
         base = 50.0 - max(len(ancestors(first.finding)), len(ancestors(second.finding)))

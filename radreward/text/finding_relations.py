@@ -18,3 +18,5 @@ MEANT_BY_VAGUE_NAME = _read_meanings("vague")
 """Key of each vague name → keys of the findings that it can mean."""
 SAME_CARE = frozenset(frozenset(line.split()) for line in _SECTIONS["same care"])
 """Pairs of findings of which either name can replace the other."""
+USED_FOR_EACH_OTHER = frozenset(frozenset(line.split()) for line in _SECTIONS["used for each other"])
+"""Further pairs of this kind in reports by others; generated reports tell them apart."""

@@ -16,7 +16,15 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
-from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
+from radreward.text.descriptors import (
+    HIGH_TUBE,
+    RIGHT_HEIGHT,
+    SIDES,
+    TOO_LOW,
+    ZONES,
+    find_descriptors,
+    number_of_findings,
+)
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
@@ -158,7 +166,8 @@ def sentence_facts(text: str) -> tuple[Fact, ...]:
 def described_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
 
-    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned.
+    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned, and
+    a tracheal one that is too low.
 
     >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
     ('broken', 'left')
@@ -179,7 +188,8 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
         words -= ZONES
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
-    if "displaced" in words and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
+    is_misplaced = "displaced" in words or (TOO_LOW in words and fact.finding == "ett")
+    if is_misplaced and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
         fact = fact._replace(finding=key, location=_allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
 

@@ -34,7 +34,10 @@ _NOUN = r"(?:lobes?|lungs?|(?:lung )?(?:zones?|fields?))"
 _ZONES = rf"{_ZONE}(?: {_NOUN})?(?:(?:, (?:and )?| and ){_ZONE}(?: {_NOUN})?)+"
 _ZONES_OF_SIDE = re.compile(rf"\b(?P<side>left|right) (?P<zones>{_ZONES})\b")
 _ZONES_ON_SIDE = re.compile(rf"\b(?P<zones>{_ZONES}) (?:on|of) the (?P<side>left|right)\b")
-_PLACE_LINK = re.compile(rf"(?: {_NOUN})?(?:, (?:and )?| and | & )(?:(?:at|in|of|within) )?(?:the )?")
+_PLACE_LINK = re.compile(
+    rf"(?: {_NOUN})?(?:, (?:and )?| and | & )(?:(?:at|in|of|within) )?(?:the )?"
+    r"(?:(?:anterior|apical|basal|lateral|medial|posterior|superior) (?:aspects?|parts?|portions?|segments?)(?: of the)? )?"
+)
 _AFTER_PLACES = re.compile(
     rf"(?: {_NOUN})?(?: ?[.,;:)?]| ?$| (?:and|are|as|but|compatible|concerning|consistent|could|due|from|has|have|is|"
     r"likely|may|might|more|most|probably|reflect\w*|represent\w*|since|stable|suggest\w*|suspicious|that|though|unchanged|"
