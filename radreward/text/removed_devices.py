@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from radreward.text.facts import Fact
+from radreward.text.findings import FINDINGS
+
 _WORD = (
     r"(?:an?|all|both|bilateral|her|his|large-bore|left|left-sided|old|prior|previous|right|right-sided|the|these|two)"
 )
@@ -32,24 +35,32 @@ _NOT_DONE = re.compile(
 """Words before a removal that has not happened, or that is about one of several devices."""
 
 
-def are_removed(masked: str, names: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return one bool per name: True if a device of this name would be removed or replaced by another one.
+def with_removed_devices(facts: Sequence[Fact], masked: str, names: Sequence[tuple[int, int]]) -> list[Fact]:
+    """Return facts in which devices that a sentence calls removed or replaced by others are resolved.
 
     Args:
-        masked: A lowercase sentence in which the names of findings are masked by #.
-        names: Start and end of each name.
+        facts: Facts of a sentence.
+        masked: The lowercase sentence in which the names of findings are masked by #.
+        names: Start and end of the name of each fact.
 
-    >>> are_removed("interval removal of the ### and left #####.", [(24, 27), (37, 42)])
-    [True, True]
-    >>> are_removed("### exchanged for a ####.", [(0, 3), (20, 24)])
-    [True, False]
-    >>> are_removed("awaiting removal of ###.", [(20, 23)])
-    [False]
+    >>> masked, names = "interval removal of the ### and left ####.", [(24, 27), (37, 41)]
+    >>> [fact.change for fact in with_removed_devices([Fact("ett"), Fact("picc")], masked, names)]
+    ['resolved', 'resolved']
+    >>> facts = with_removed_devices([Fact("cvc"), Fact("picc")], "### exchanged for a ####.", [(0, 3), (20, 24)])
+    >>> [fact.polarity for fact in facts]
+    ['absent', 'present']
     """
+    if not any(FINDINGS[fact.finding].is_device for fact in facts):
+        return list(facts)
     spans = [
         match.span("devices")
         for pattern in _PATTERNS
         for match in pattern.finditer(masked)
         if not _NOT_DONE.search(masked, 0, match.start())
     ]
-    return [any(start <= first and last <= end for start, end in spans) for first, last in names]
+    return [
+        Fact(fact.finding, "absent", change="resolved")
+        if FINDINGS[fact.finding].is_device and any(start <= first and last <= end for start, end in spans)
+        else fact
+        for fact, (first, last) in zip(facts, names, strict=True)
+    ]

@@ -7,10 +7,9 @@ The parser is exact on sentences of the report grammar. In other sentences it re
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, pairwise, starmap
+from itertools import chain, starmap
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
@@ -35,7 +34,6 @@ from radreward.text.locations import (
     LOCATIONS,
     canonical_location,
     carina_distance,
-    find_both_sides,
     side_readings,
     with_clear_sides,
 )
@@ -45,11 +43,12 @@ from radreward.text.measurements import (
     parse_size,
     size_of_match,
 )
+from radreward.text.mention_scopes import mention_scopes
 from radreward.text.mentions import Mention, find_mentions
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
 from radreward.text.read_names import fracture_of, narrower_finding
-from radreward.text.removed_devices import are_removed
+from radreward.text.removed_devices import with_removed_devices
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.sentence_templates import (
@@ -111,15 +110,6 @@ _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_
 _UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
 _DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
-_CLAUSE = re.compile(
-    r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated|in the setting of|"
-    r"on (?:a )?background of|superimposed (?:up)?on)\s+|\.\s"
-)
-_CALLED_NORMAL = re.compile(
-    r"^(?!.*\b(?:in|on|which|that)\b).*\b(?:is|are|appears?|remains?) "
-    r"(?:(?:again|grossly|now|otherwise|still|well) )?(?:clear|normal|unremarkable|intact)\b"
-)
-"""A clause that calls something normal, but does not say where the rest of the sentence is."""
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
@@ -130,9 +120,6 @@ _NOT_EXCLUDED = re.compile(
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
-_STATEMENT_BEFORE = re.compile(
-    r"(?:[;.]|\b(?:aerated|expanded|are|has|have|is|was|were)\b[^;.]*(?:,|\b(?:but|whereas|while)))\s*$"
-)
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -236,7 +223,7 @@ def parse_sentence(text: str) -> ParsedSentence:
     mentions, masked = _without_unstated(mentions, without_comparisons(with_clear_sides(masked)))
     if not mentions:
         return ParsedSentence((), is_complete=True)
-    scopes = _mention_scopes(mentions, masked)
+    scopes = mention_scopes(mentions, masked)
     names = [(mention.start, mention.end) for mention in mentions]
     shared = shared_details(masked)
     are_negated = negated_names(masked, names)
@@ -248,19 +235,11 @@ def parse_sentence(text: str) -> ParsedSentence:
     ]
     parsed = list(chain.from_iterable(by_mention))
     own = [Scope(lower[slice(*scope)], masked[slice(*scope)]) for scope in scopes]
-    removed = are_removed(masked, [spans.name for _, spans in parsed])
-    completed = [
-        _removed(fact.finding) if is_removed and FINDINGS[fact.finding].is_device else shared.complete(fact)
-        for (fact, _), is_removed in zip(parsed, removed, strict=True)
-    ]
+    completed = with_removed_devices([shared.complete(fact) for fact, _ in parsed], masked, [s.name for _, s in parsed])
     facts = tuple(_with_inherited_locations(completed, parsed, masked))
     spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     of_facts = tuple(scope for scope, sides in zip(own, by_mention, strict=True) for _ in sides)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts), of_facts)
-
-
-def _removed(device: str) -> Fact:
-    return Fact(device, "absent", change="resolved")
 
 
 def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:
@@ -283,45 +262,6 @@ def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mentio
     are_unstated = unstated_names(masked, names, [mention.finding for mention in mentions])
     masked = DENIED_DOUBT.sub(lambda match: "~" * len(match[0]), masked)
     return [mention for mention, unstated in zip(mentions, are_unstated, strict=True) if not unstated], masked
-
-
-def _mention_scopes(mentions: list[Mention], masked: str) -> list[Span]:
-    """Return the part of the sentence whose modifiers belong to each mention.
-
-    A scope is the clause of the mention, and the clauses without a mention after it.
-    """
-    sides = [match.span() for match in find_both_sides(masked)]
-    ends = [match.end() for match in _CLAUSE.finditer(masked)]
-    clause_starts = [0, *(end for end in ends if not any(first < end < last for first, last in sides))]
-    scopes = []
-    for index, mention in enumerate(mentions):
-        floor = mentions[index - 1].end if index else 0
-        is_last = index + 1 == len(mentions)
-        ceiling = len(masked) if is_last else mentions[index + 1].start
-        clause = bisect_right(clause_starts, mention.start)
-        start = clause_starts[clause - 1]
-        if not index and not _names_other_side(masked[:start], masked[start : mention.start]):
-            start = _end_of_normal_clauses(masked, clause_starts[:clause])
-        end = ceiling if is_last else clause_starts[bisect_right(clause_starts, ceiling) - 1]
-        scopes.append((max(floor, start), end if end >= mention.end else ceiling))
-    return scopes
-
-
-def _names_other_side(before: str, own: str) -> bool:
-    """Return True if a text states something of one side, and the clause after it names only the other one."""
-    if not _STATEMENT_BEFORE.search(before):
-        return False
-    sides, others = ({*re.findall(r"\b(?:left|right)\b", text)} for text in (own, before))
-    return len(sides) == len(others) == 1 and sides != others
-
-
-def _end_of_normal_clauses(masked: str, clause_starts: list[int]) -> int:
-    """Return the end of the last clause that calls something normal; 0 if there is none.
-
-    Other clauses before the first name of a sentence have its place or degree, as in "on the left, there is".
-    """
-    clauses = pairwise(clause_starts)
-    return max((end for start, end in clauses if _CALLED_NORMAL.match(masked[start:end])), default=0)
 
 
 def _parse_sides(

@@ -36,7 +36,8 @@ _ZONES_OF_SIDE = re.compile(rf"\b(?P<side>left|right) (?P<zones>{_ZONES})\b")
 _ZONES_ON_SIDE = re.compile(rf"\b(?P<zones>{_ZONES}) (?:on|of) the (?P<side>left|right)\b")
 _PLACE_LINK = re.compile(
     rf"(?: {_NOUN})?(?:, (?:and )?| and | & )(?:(?:at|in|of|within) )?(?:the )?"
-    r"(?:(?:anterior|apical|basal|lateral|medial|posterior|superior) (?:aspects?|parts?|portions?|segments?)(?: of the)? )?"
+    r"(?:(?:anterior|apical|basal|lateral|medial|posterior|superior) "
+    r"(?:aspects?|parts?|portions?|segments?)(?: of the)? )?"
 )
 _AFTER_PLACES = re.compile(
     rf"(?: {_NOUN})?(?: ?[.,;:)?]| ?$| (?:and|are|as|but|compatible|concerning|consistent|could|due|from|has|have|is|"

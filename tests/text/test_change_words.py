@@ -82,3 +82,27 @@ def test_a_moved_device_is_present(sentence: str) -> None:
 def test_what_has_not_happened_leaves_the_finding(words: str, done: str, name: str) -> None:
     for text in (f"The {name} has {words} {done}.", f"The {name} should be {done}.", f"The {name} needs to be {done}."):
         assert [fact.polarity for fact in sentence_facts(text)] == ["present"], text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "finding", "polarity", "change"),
+    [
+        ("No appreciable decrease in the left effusion.", "effusion", "present", "stable"),
+        ("Not significantly improved right consolidation.", "consolidation", "present", "stable"),
+        ("No evidence that the pneumothorax has resolved.", "pneumothorax", "present", None),
+        ("No resolution of the pneumonia.", "pneumonia", "present", None),
+        ("No interval enlargement of the left upper lobe mass.", "mass", "present", "stable"),
+        ("The effusion has almost entirely resolved.", "effusion", "present", "better"),
+        ("Resolution of the pneumonia is incomplete.", "pneumonia", "present", "better"),
+        ("Complete clearing of the edema.", "edema", "absent", "resolved"),
+        ("Follow-up radiograph to ensure resolution of the pneumonia.", "pneumonia", "present", None),
+        ("The effusion is no longer layering.", "effusion", "present", None),
+        ("Left lower lobe pneumonia, no longer as dense.", "pneumonia", "present", None),
+        ("The effusion is no longer clearly seen.", "effusion", "absent", "resolved"),
+        ("No longer is there an effusion.", "effusion", "absent", "resolved"),
+        ("No worsening edema.", "edema", "absent", "worse"),
+    ],
+)
+def test_denied_and_partial_changes(sentence: str, finding: str, polarity: str, change: str | None) -> None:
+    [fact] = sentence_facts(sentence)
+    assert (fact.finding, fact.polarity, fact.change) == (finding, polarity, change)

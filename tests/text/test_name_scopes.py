@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.text.denial_end import with_ends_of_denials
+from radreward.text.mention_scopes import CLAUSE, mention_scopes
 from radreward.text.mentions import Mention
 from radreward.text.negation import (
     _NAME_CUES,
@@ -15,7 +16,7 @@ from radreward.text.negation import (
     negated_names,
     reached_names,
 )
-from radreward.text.sentence_parser import _CLAUSE, _UNCERTAINTY, _mention_scopes
+from radreward.text.sentence_parser import _UNCERTAINTY
 
 PIECES = (
     *(
@@ -94,8 +95,8 @@ def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> 
 @given(SENTENCES)
 def test_scopes_are_those_of_a_loop_over_clauses(text: str) -> None:
     mentions = [Mention("edema", *span) for span in names_of(text)]
-    clauses = [match.end() for match in _CLAUSE.finditer(text)]
-    for index, (mention, scope) in enumerate(zip(mentions, _mention_scopes(mentions, text), strict=True)):
+    clauses = [match.end() for match in CLAUSE.finditer(text)]
+    for index, (mention, scope) in enumerate(zip(mentions, mention_scopes(mentions, text), strict=True)):
         floor = mentions[index - 1].end if index else 0
         is_last = index + 1 == len(mentions)
         ceiling = len(text) if is_last else mentions[index + 1].start
