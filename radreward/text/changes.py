@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, cast
 
-from radreward.text.denial_end import BEFORE_DENIED_CHANGE, PERCEPTION_WORDS
+from radreward.text.denial_end import BEFORE_DENIED_CHANGE
 from radreward.text.facts import Change
 from radreward.text.lexicon import compile_phrases
 from radreward.text.section_files import phrases_of, read_sections
@@ -38,19 +38,25 @@ _DEVICE_CHANGE = re.compile(
 )
 _MOVED = re.compile(
     r"\s(?:(?:about|approximately|approx|slightly|partially|partly|further|back|by|to|of|a|beyond|below|into|through"
-    r"|across|down|over)\b|\d|and (?:its|now|the (?:end|tip))\b)"
+    r"|across|down|over)\b|\d|and (?:is (?:in|now)|its|now|terminates|the (?:end|tip))\b)|, (?:now|tip|with)\b"
 )
 """After "passed", "pulled", "withdrawn" and "out": a device that is still there."""
 _NOT_DONE = re.compile(
-    r"\b(?:await|awaiting|awaits|barely|be|before|cannot|confirm|confirms|demonstrate|document|ensure|hardly|"
-    r"incompletely|never|not|one of which (?:has|was)|only|partially|partly|pending|to|until|verify)"
-    r"(?: (?:be|been|complete|completely|entirely|full|fully|radiographic|the|yet))* $"
+    r"\b(?:advise|await|awaiting|awaits|barely|be|before|cannot|consider|ensure|hardly|incompletely|never|not|"
+    r"one of which (?:has|was)|only|partially|partly|pending|recommend|suggest|to|"
+    r"to (?:confirm|demonstrate|document|verify)|until)"
+    r"(?: (?:#+|be|been|complete|completely|entirely|full|fully|has|have|radiographic|that|the|yet))* $"
 )
 """Words before "cleared" or "drained" for what has not happened, or in part only."""
 _IN_PART = re.compile(
     r"\b(?:almost|incomplete|incompletely|largely|mostly|near|nearly|partial|partially|partly)"
-    r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))? $"
+    r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))?(?: interval)? $"
 )
+_INTENDED = re.compile(
+    r" one of\b|[^.;]*\b(?:is|should be|to be|are) "
+    r"(?:advised|considered|planned|recommended|requested|scheduled|suggested)\b"
+)
+"""After "removal of": one of several devices, or what has not happened yet."""
 _INCOMPLETE = re.compile(r"[^.,;]*\bincomplete\b")
 _DENIED_CHANGE = re.compile(rf"\b(?:no|nor|not|without)(?: {BEFORE_DENIED_CHANGE})* $")
 """Words before a change that deny it, but no finding: "no appreciable decrease in the effusion"."""
@@ -59,13 +65,12 @@ _CHANGES_OF_STATEMENTS = re.compile(
     r"(?:worsening|removal) of|(?:has |have |been )*"
     r"(?:cleared|decreased|disappeared|enlarged|grown|improved|increased|progressed|resolved|worsened)"
 )
-_NO_LONGER = re.compile(
-    r"\s?(?:[.,;:)]|$)|\s(?:(?:an?|any|are|clearly|convincing|definite|definitely|evidence of|has|have|is|readily|the|"
-    r"there|to be|well|with)\s)*"
-    rf"(?:#|{PERCEPTION_WORDS}|apparent|demonstrable|detectable|discernible|displayed|existent|in evidence|in place|"
-    r"in situ|left #|recognizable|right #|there|visualised)"
+_STILL_THERE = re.compile(
+    r" (?:(?:is|are) )?(?:as|at|beyond|coiled|complete|confluent|dense|displaced|enlarging|growing|increasing|in the|"
+    r"kinked|large|layering|layers|loculated|malpositioned|massive|moderate|obscured|progressing|quite|severe|so|tense|"
+    r"tension|under|within|worsening)\b"
 )
-"""After "no longer": a finding that is gone, not one that is no longer large."""
+"""After "no longer": a finding that is not gone, but no longer large, for instance."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
@@ -89,9 +94,11 @@ def change_of(masked: str, is_device: bool) -> Change | None:
         if _DEVICE_CHANGE.search(phrase[0]) and (not is_device or _is_moved(masked, phrase)):
             continue
         change = CHANGE_OF_PHRASE[phrase[0]]
-        if phrase[0] == "no longer" and not _NO_LONGER.match(masked, phrase.end()):
+        if phrase[0] == "no longer" and _STILL_THERE.match(masked, phrase.end()):
             continue
-        if change == "resolved" and _NOT_DONE.search(masked, 0, phrase.start()):
+        if change == "resolved" and (
+            _NOT_DONE.search(masked, 0, phrase.start()) or _INTENDED.match(masked, phrase.end())
+        ):
             continue
         if _CHANGES_OF_STATEMENTS.fullmatch(phrase[0]) and _DENIED_CHANGE.search(masked, 0, phrase.start()):
             change = None if change == "resolved" else "stable"

@@ -25,38 +25,30 @@ _DEGREES = (
 )
 _STATES = (
     "chronic|old|healed|low|stable|persistent|persisting|residual|worsening|increasing|increased|decreasing|decreased|"
-    "improving|unchanged|new|patchy|multifocal|bibasilar|bibasal|biapical|bilateral|left|right|left-sided|right-sided|"
+    "improving|unchanged|patchy|multifocal|bibasilar|bibasal|biapical|bilateral|left|right|left-sided|right-sided|"
     "(?:large|massive|dense|hazy|linear|streaky|coarse) (?:left|right|bilateral)"
 )
-_ASSERTED = rf"(?:only|just|merely|rather|instead)\b|(?:(?:an?|some|the|very) )?(?:{_DEGREES}|{_STATES})\s|an? "
+_ASSERTED = rf"(?:only|just|merely|rather|instead)\b|(?:(?:an?|some|the|very) )?(?:{_DEGREES}|{_STATES})\s"
 """The start of a finding that is present: names stand alone in a denied list."""
+_PLACED = (
+    rf"(?:(?:an?|only|new) )*(?:{_DEGREES}) (?:left|right|bilateral|bibasilar|bibasal|biapical)\b|new (?:{_DEGREES})\s"
+)
+"""Two such words, which state a finding even if "or" follows: "no effusion, mild left atelectasis or scarring"."""
 _NO_ALTERNATIVE = rf"(?!(?:(?!\b(?:{_VERB}|which|that|may|but)|[;:.()])[^;:.()])*?\b(?:or|nor)\b)"
 """A list with "or" goes on: "no edema, small effusion or mass"."""
-END_OF_DENIAL = re.compile(
-    rf"\s--?\s|,\s\+|{_START}(?:(?={_SUBJECT}{_VERB}(?!\s+(?:\w+\s+)?(?:{PERCEPTION_WORDS})))"
-    rf"|(?=(?:an?|the) {_SUBJECT}{_VERB})"
-    rf"|(?={_SUBJECT}(?:is|are) (?:also|again|still|now)\b)|(?=(?:{_ASSERTED}){_NO_ALTERNATIVE}))"
+_END = (
+    rf"{_START}(?:(?={_SUBJECT}{_VERB}(?!\s+(?:\w+\s+)?(?:{PERCEPTION_WORDS})))|(?=(?:an?|the) {_SUBJECT}{_VERB})"
+    rf"|(?={_SUBJECT}(?:is|are) (?:also|again|still)\b)"
+    rf"|(?=(?:[a-z-]+ ){{0,2}}#+ (?:present\b|\d|tip\b){_NO_ALTERNATIVE})"
+    rf"|(?=(?:[a-z-]+ ){{0,2}}#+ in (?:place|situ|(?:[a-z]+ ){{0,2}}position)\b)"
+    rf"|(?={_PLACED})|(?=(?:{_ASSERTED}){_NO_ALTERNATIVE}))"
 )
-"""End of a denial in a lowercase sentence whose names of findings are masked by #; no end of a doubt."""
-
-_OWN_NO = re.compile(
-    rf"\bno [^#,;]*#+[^#,;]*,(?: and)? no [^#,;]*#+[^#,;]*(?P<comma>,)\s(?:and\s)?"
-    rf"(?!no\b|or\b|nor\b|without\b|not\b){_NO_ALTERNATIVE}"
+END_OF_DENIAL = re.compile(rf"\s--?\s|{_END}")
+"""End of a denial in a lowercase sentence; no end of a doubt."""
+_CLOSED_LIST = (
+    r"#[^,;()#]{0,20} (?:or|nor) (?:[a-z-]+ ){0,4}#+[^,;()#]{0,30},\s"
+    rf"(?!no\b|or\b|nor\b|and\b|without\b|not\b){_NO_ALTERNATIVE}"
 )
-
-
-def with_ends_of_denials(masked: str) -> str:
-    """Return a lowercase sentence in which a semicolon ends a list whose denied items each have their own "no".
-
-    Args:
-        masked: A lowercase sentence in which the names of findings are masked by #.
-
-    >>> with_ends_of_denials("no ####, no #####, ###### in the right lung.")
-    'no ####, no #####; ###### in the right lung.'
-    """
-    return _OWN_NO.sub(
-        lambda match: (
-            f"{match[0][: match.start('comma') - match.start()]};{match[0][match.end('comma') - match.start() :]}"
-        ),
-        masked,
-    )
+"""The last of a denied list, and a comma."""
+END_AFTER_NAME = rf"\s--?\s|,\s\+|{_CLOSED_LIST}|#[^#,;()]{{0,80}}?(?:{_END})"
+"""End of a denial after the name of a finding that is masked by #: "no left, right effusion" denies both."""

@@ -40,7 +40,7 @@ SIDES = frozenset({"left", "right"})
 """Descriptors of findings that have no locations."""
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
-HIGH_TUBE, RIGHT_HEIGHT, TOO_LOW = "too high", "right height", "too low"
+HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
 """Descriptors of the tip of a tube."""
 _DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
 _NUMBERS = frozenset({"two", "three", "four", "five", "six"})

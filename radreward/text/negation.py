@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from operator import itemgetter
 
-from radreward.text.denial_end import BEFORE_DENIED_CHANGE, END_OF_DENIAL, PERCEPTION_WORDS, with_ends_of_denials
+from radreward.text.denial_end import BEFORE_DENIED_CHANGE, END_AFTER_NAME, END_OF_DENIAL, PERCEPTION_WORDS
 from radreward.text.lexicon import compile_phrases, cue_pattern, load_lexicon, lowercase_same_length
 
 _STATING_VERB = re.compile(
@@ -60,27 +60,33 @@ _NAME_CUES_AFTER = compile_phrases(
             "not evident",
             "not demonstrated",
             "not visualized",
+            "not seen",
+            "not visible",
+            "not clearly seen",
         ),
     )
 )
 _ON_PRIOR = re.compile(
-    r" (?:(?:on|in|at) (?:an? |any |the )?"
-    r"(?:baseline|comparison|earlier|initial|last|most recent|old|older|preceding|previous|prior)\b"
-    r"|before\b|earlier\b|previously\b|yesterday\b|\d+ \w+ (?:ago|before|earlier)\b)"
+    r" (?:(?:on|in|at) (?:an? |any |the )?(?:baseline|comparison|earlier|frontal|initial|last|lateral|most recent|"
+    r"old|older|preceding|previous|prior)\b(?! (?:\d|(?:and|or)\b))"
+    r"|(?:before|earlier|previously|yesterday|\d+ \w+ (?:ago|before|earlier))\b(?! (?:and|or)\b))"
 )
 """After "not present": a finding that is new."""
 _ANSWERED_NO = re.compile(
-    r"(?:(?:\s?[:?=|]|\s--?)\s?(?:none|nil|no|n|0|absent|false|neg|negative|not|unlikely)"
-    r"(?: (?:at all|evidence|evident|identified|noted|present|seen|visible|visuali[sz]ed))?|\sabsent)"
+    r"(?:(?:\s?[:?=|]|\s--?)\s?(?:none|nil|no|n|0(?![.,]\d)|absent|false|neg|negative|not|unlikely)"
+    r"(?: (?:at all|evidence|evident|significant|identified|noted|present|seen|visible|visuali[sz]ed))?|\sabsent)"
     r"(?=\s?(?:[.,;|]|$))|\s?:?\s?\[\s?\]|\s?\((?:-|absent|neg|negative|nil|no|none)\)"
 )
 """The end of an item of a list that answers whether there is a finding, as in "pneumothorax: none"."""
 _NO_DENIALS = re.compile(
     r"(?:no (?:doubt|longer|question)|not (?:insignificant|just|merely|only|without)|without doubt)\b|"
-    r"not clear (?:if|whether)\b|not (?:\w+ly |well |yet )?(?:assessed|evaluated|imaged|seen|visible|visuali[sz]ed)\b|"
-    rf"(?:no|not|without) (?:{BEFORE_DENIED_CHANGE} )*"
-    r"(?:clearing|decreased?|enlarged|enlargement|growth|improved|improvement|increased?|progressed|progression|reduction|resolution|"
-    r"resolved|worsened|worsening of)\b(?! #)"
+    r"not clear (?:if|whether)\b|"
+    r"not (?:\w+ly |well |yet )?(?:assessed|evaluated|imaged|seen|visible|visuali[sz]ed)\b(?! (?:are|is)\b)|"
+    rf"(?:no|without) (?:{BEFORE_DENIED_CHANGE} )*"
+    r"(?:(?:change|clearing|decrease|growth|improvement|increase|progression|resolution)"
+    r"(?= ?(?:[.,;]|$)| (?:compared|in|of|since)\b)|(?:enlargement|growth|worsening) of\b|"
+    r"(?<=has )resolved\b|(?<=have )resolved\b|(?<=has )cleared\b)|"
+    rf"not (?:{BEFORE_DENIED_CHANGE} )*(?:cleared|decreased|enlarged|improved|increased|progressed|resolved|worsened)\b"
 )
 """Words that deny no finding that follows: "no longer large", "no decrease in", "not seen due to an effusion"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
@@ -88,14 +94,15 @@ _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|in
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(
-    r"\b(?:but|however|although|though|yet|while|whereas|with|there is|there are|which|apart from|aside from|except"
+    r"\b(?:but|however|although|though|yet|while|whereas|with|(?<!that )there is|(?<!that )there are|which|"
+    r"apart from|aside from|except"
     r"|other than|despite|so|after|following|because|favou?red|in the setting of|on (?:a |the )?background of|"
     r"superimposed (?:up)?on)\b|,\s(?:just|only)\b|[;:]"
 )
 """End of the scope of a cue before the name of a finding."""
 _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|significant|other|further)")
 DENIAL_STOP = re.compile(
-    rf"{CLAUSE_STOP.pattern}|{END_OF_DENIAL.pattern}|\b(?:besides|"
+    rf"{CLAUSE_STOP.pattern}|{END_AFTER_NAME}|\b(?:besides|"
     r"(?:with)?in (?:a |the |this )?(?:chronic|existing|known|pre-?existing|underlying)|"
     r"than (?=an?\b|the\b|#)|(?:and|more) (?:likely|probably) (?:is|represents?|reflects?))\b"
 )
@@ -193,13 +200,13 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    text = with_ends_of_denials(text)
     spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not _NO_DENIALS.match(text, cue.start())]
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
-    cues = [end for start, end in spans if not is_inside(no_cues, start)]
+    answers = [answer.span() for answer in _ANSWERED_NO.finditer(text)]
+    cues = [end for start, end in spans if not is_inside(no_cues, start) and not is_inside(answers, start)]
     after = (cue.start() for cue in _NAME_CUES_AFTER.finditer(text) if not _ON_PRIOR.match(text, cue.end()))
     certain = (start for start in after if not text.endswith(_DOUBT_BEFORE_CUE, 0, start))
-    cues_after = [*sorted((*certain, *(answer.start() for answer in _ANSWERED_NO.finditer(text)))), len(text)]
+    cues_after = [*sorted((*certain, *(start for start, _ in answers))), len(text)]
     commas = [*(comma.start() for comma in re.finditer(r"[,;\]]", text)), len(text)]
     return [
         is_reached or cues_after[bisect_left(cues_after, end)] < commas[bisect_left(commas, end)]

@@ -46,7 +46,7 @@ _DENIAL = re.compile(r"\b(?:not|no longer|far from) ")
 _NORMAL_LIMITS = re.compile(r"within (?:the )?(?:normal limits|limits of normal)(?: (?:of|for|in) size)?")
 _TECHNIQUE = re.compile(
     r",? (?:accounting for|allowing for|although|despite|for|given|on) (?:[a-z]+ ){0,3}"
-    r"(?:film|inspiration|position|positioning|projection|radiograph|rotation|technique|view)\s?\.?$"
+    r"(?:film|position|positioning|projection|radiograph|rotation|technique|view)\s?\.?$"
 )
 """The technique at the end of a sentence that calls something normal."""
 _UNINFORMATIVE_WORDS = frozenset(

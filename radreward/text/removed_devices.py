@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
@@ -15,21 +16,27 @@ _LIST = rf"(?P<devices>#+(?:(?:, (?:and )?| and | & |/)(?:{_WORD} )*#+)*)"
 _BEEN = r"(?:(?:all|also|both|has|have|had|is|are|was|were|been|now|since|subsequently) )*"
 _REMOVED = r"(?:dc'?e?d|d/c'?e?d|discontinued|explanted|extracted|pulled|removed|retrieved|taken out|withdrawn)"
 _INTENDED = r"(?:advised|considered|pending|planned|recommended|requested|scheduled|suggested)"
-_PATTERNS = tuple(
+_REMOVED_DEVICES = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b(?:discontinuation|explantation|extraction|removal|withdrawal) of (?:{_WORD} )*{_LIST}"
-        r"(?!,? (?:are|is|remains?|stable|unchanged|in (?:place|position|situ))\b)(?!#)",
+        rf"\b(?:discontinuation|explantation|extraction|removal) of (?:{_WORD} )*{_LIST}"
+        r"(?=\s?(?:[.;)]|$)| (?:in the interval|since|today)\b)",
         rf"{_LIST},? {_BEEN}{_REMOVED}"
         r"(?=\s?(?:[.,;:)]|$|and\b(?! (?:its|now|the (?:end|tip))\b)|in the interval|interval|since|today|yesterday))",
-        rf"{_LIST} {_BEEN}(?:changed|converted|exchanged|replaced|swapped|switched) (?:by|for|out for|to|with)\b",
-        rf"\b(?:conversion|exchange|replacement) of (?:{_WORD} )*{_LIST} (?:by|for|to|with)\b",
         rf"{_LIST} removal\b(?! (?:is |was |are )?{_INTENDED})",
     )
 )
+_NEW = r"(?:by|for|to|with) (?:[a-z-]+ ){0,3}(?P<new>#+)"
+_REPLACED_DEVICES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_LIST} {_BEEN}(?:changed|converted|exchanged|replaced|swapped|switched) (?:out )?{_NEW}",
+        rf"\b(?:conversion|exchange|replacement) of (?:{_WORD} )*{_LIST} {_NEW}",
+    )
+)
 _NOT_DONE = re.compile(
-    r"\b(?:await(?:ing|s)?|before|consider|for|not|one of (?:the |two |three )*(?:\w+ )?|pending|planned|prior to|"
-    r"recommend)"
+    r"\b(?:await(?:ing|s)?|advise|before|consider|for|not|one of (?:the |two |three )*(?:\w+ )?|pending|planned|"
+    r"prior to|suggest|recommend)"
     rf"(?: {_WORD})* ?$"
 )
 """Words before a removal that has not happened, or that is about one of several devices."""
@@ -50,17 +57,20 @@ def with_removed_devices(facts: Sequence[Fact], masked: str, names: Sequence[tup
     >>> [fact.polarity for fact in facts]
     ['absent', 'present']
     """
-    if not any(FINDINGS[fact.finding].is_device for fact in facts):
+    devices = {name: fact.finding for fact, name in zip(facts, names, strict=True) if FINDINGS[fact.finding].is_device}
+    if not devices:
         return list(facts)
-    spans = [
-        match.span("devices")
-        for pattern in _PATTERNS
-        for match in pattern.finditer(masked)
-        if not _NOT_DONE.search(masked, 0, match.start())
-    ]
+    spans = [match.span("devices") for match in _matches(_REMOVED_DEVICES, masked)]
+    spans += [match.span("devices") for match in _matches(_REPLACED_DEVICES, masked) if match.span("new") in devices]
+    removed = {name for name in devices if any(start <= name[0] and name[1] <= end for start, end in spans)}
+    staying = {finding for name, finding in devices.items() if name not in removed}
     return [
-        Fact(fact.finding, "absent", change="resolved")
-        if FINDINGS[fact.finding].is_device and any(start <= first and last <= end for start, end in spans)
-        else fact
-        for fact, (first, last) in zip(facts, names, strict=True)
+        Fact(fact.finding, "absent", change="resolved") if name in removed and fact.finding not in staying else fact
+        for fact, name in zip(facts, names, strict=True)
     ]
+
+
+def _matches(patterns: Iterable[re.Pattern[str]], masked: str) -> Iterator[re.Match[str]]:
+    for match in chain.from_iterable(pattern.finditer(masked) for pattern in patterns):
+        if not _NOT_DONE.search(masked, 0, match.start()):
+            yield match

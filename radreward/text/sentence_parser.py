@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, starmap
+from itertools import chain, compress, starmap
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
@@ -19,7 +19,6 @@ from radreward.text.descriptors import (
     HIGH_TUBE,
     RIGHT_HEIGHT,
     SIDES,
-    TOO_LOW,
     ZONES,
     find_descriptors,
     number_of_findings,
@@ -107,19 +106,23 @@ _SEVERITY = re.compile(
     + r"(?! (?:interval )?change\b| (?:than|better|bigger|larger|smaller|worse)\b)(?<!slightly(?! #))"
 )
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
-_UNCERTAINTY = compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES))
-_DOUBT, _CHOICE, _INTERPRETATION = map(compile_phrases, (_DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES))
+_NOT_EXCLUDED = re.compile(
+    r"\b(?:can ?not|can't|could not|not) (?:\w+ly )?(?:be )?(?:\w+ly )?(?:excluded|ruled out)\b"
+    r"|\b(?:can ?not|can't) (?:\w+ly )?(?:exclude|rule out)\b|\bif any\b(?! (?:change|of|question)\b)"
+)
+_DOUBT = re.compile(f"{compile_phrases(_DOUBT_PHRASES).pattern}|{_NOT_EXCLUDED.pattern}")
+_CHOICE, _INTERPRETATION = map(compile_phrases, (_CHOICE_PHRASES, _INTERPRETATION_PHRASES))
+_UNCERTAINTY = re.compile(
+    f"{compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES)).pattern}|{_NOT_EXCLUDED.pattern}"
+)
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
-_NOT_EXCLUDED = re.compile(
-    r"\b(?:can ?not|can't|could not|not) (?:\w+ly )?(?:be )?(?:\w+ly )?(?:excluded|ruled out)\b"
-    r"|\b(?:can ?not|can't) (?:\w+ly )?exclude\b"
-)
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
+_TOO_LOW = re.compile(r"\btoo (?:deep|far|low)\b|\b(?:must|needs to|should) be (?:pulled|retracted|withdrawn)\b")
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -175,7 +178,7 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
         words -= ZONES
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
-    is_misplaced = "displaced" in words or (TOO_LOW in words and fact.finding == "ett")
+    is_misplaced = "displaced" in words or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
     if is_misplaced and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
         fact = fact._replace(finding=key, location=_allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
@@ -259,9 +262,15 @@ def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mentio
         mentions = [mention for mention in mentions if not start <= mention.start < end]
         masked = masked[:start] + " " * (end - start) + masked[end:]
         names = [(mention.start, mention.end) for mention in mentions]
+    labels = [
+        masked.startswith(":", mention.end)
+        and any(mention.finding == other.finding for other in mentions[number + 1 :])
+        for number, mention in enumerate(mentions)
+    ]
     are_unstated = unstated_names(masked, names, [mention.finding for mention in mentions])
     masked = DENIED_DOUBT.sub(lambda match: "~" * len(match[0]), masked)
-    return [mention for mention, unstated in zip(mentions, are_unstated, strict=True) if not unstated], masked
+    stated = (not (label or unstated) for label, unstated in zip(labels, are_unstated, strict=True))
+    return list(compress(mentions, stated)), masked
 
 
 def _parse_sides(

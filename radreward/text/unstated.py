@@ -40,8 +40,11 @@ _COMMA = re.compile(r",\s")
 _STATEMENT = re.compile(r"\b(?:are|has|have|is|noted|present|seen|was|were)\b[^#]*\band\s")
 """The end of a statement before another one that "and" joins to it."""
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
-_PRIOR = re.compile(r"\b(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))")
-"""Before a finding that the patient had, if it is transient: "prior effusion", but not "prior surgery"."""
+_PRIOR = re.compile(
+    r"\b(?:female|male|man|patient|woman)\b[^.;]*"
+    r"\b(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))"
+)
+"""Before a finding that the patient had, if it is transient: "patient with prior effusion"."""
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")
 _CHOICE = re.compile(r"#[^#]*\b(?:versus|vs)\b[^#]*#|^either\b[^#]*#+[^#]*\bor\b[^#]*#")
 

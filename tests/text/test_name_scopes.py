@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.denial_end import with_ends_of_denials
 from radreward.text.mention_scopes import CLAUSE, mention_scopes
 from radreward.text.mentions import Mention
 from radreward.text.negation import (
@@ -84,7 +83,7 @@ def test_negated_and_reached_names_are_those_of_a_loop_over_names(text: str) -> 
     for (start, end), is_negated, is_hedged in zip(names, negated_names(text, names), hedged, strict=True):
         before = text[:start]
         cues = [cue for cue in _NAME_CUES.finditer(without_phrases[:start]) if not _NO_DENIALS.match(text, cue.start())]
-        stops = [stop.span() for stop in DENIAL_STOP.finditer(with_ends_of_denials(text))]
+        stops = [stop.span() for stop in DENIAL_STOP.finditer(text)]
         ended = bool(cues) and any(cues[-1].end() <= first and last <= start for first, last in stops)
         reached = bool(cues) and not ended
         assert is_negated == (reached or bool(_NAME_CUES_AFTER.search(text[end:].split(",")[0])))

@@ -64,6 +64,7 @@ SENTENCES = (
     "Please correlate clinically for pneumonia.",
     "Treated for pneumonia.",
     "Under the assumption of pneumonia, follow-up is advised.",
+    "Compared to the prior study, which showed an effusion, the lungs are clear.",
     "The prior study showed a large right effusion.",
     "On the prior CT there was a nodule, not visible today.",
     "A small effusion was seen on the previous study.",
