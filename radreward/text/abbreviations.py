@@ -62,6 +62,13 @@ ABBREVIATION = re.compile(
     r"|#(?=\s?(?:[LR]|(?i:left|right|rib|clavicle|neck|T\d|L\d))\b)|(?<=wedge )#)"
 )
 """Abbreviations in a text; single letters before a word or an ordinal, after "on the" or "to the", or in brackets."""
+_TUBE = r"(?:chest|dobhoff|endotracheal|enteric|et|feeding|gastric|nasogastric|ng|orogastric|pleural|tracheostomy)"
+_SHARED_NOUN = re.compile(
+    rf"\b(?P<tube>{_TUBE}) (?P<link>and|and/or|or) (?={_TUBE} tubes?\b)"
+    r"|\b(?P<space>pericardial|pleural) (?P<or>and|and/or|or) (?=(?:pericardial|pleural) (?P<noun>effusions?)\b)",
+    re.IGNORECASE,
+)
+"""The first of two findings that share a noun: "endotracheal and nasogastric tubes"."""
 _LONG_FORMS = {short.lower(): long for short, long in ABBREVIATIONS.items()}
 
 
@@ -73,11 +80,19 @@ def long_form(match: re.Match[str]) -> str:
 
 
 def write_out(text: str) -> str:
-    """Return a text with its abbreviations written out.
+    """Return a text with its abbreviations, and a noun that two findings share, written out.
 
     >>> write_out("ETT w/ tip 5 cm above the carina, PTX on the R.")
     'endotracheal tube with tip 5 cm above the carina, pneumothorax on the right.'
+    >>> write_out("Endotracheal and nasogastric tubes, no pericardial or pleural effusion.")
+    'Endotracheal tube and nasogastric tubes, no pericardial effusion or pleural effusion.'
     >>> write_out("R > L effusions, R/L edema")
     'right greater than left effusions, bilateral edema'
     """
-    return ABBREVIATION.sub(long_form, text)
+    return _SHARED_NOUN.sub(_with_own_noun, ABBREVIATION.sub(long_form, text))
+
+
+def _with_own_noun(match: re.Match[str]) -> str:
+    if match["tube"]:
+        return f"{match['tube']} tube {match['link']} "
+    return f"{match['space']} {match['noun']} {match['or']} "
