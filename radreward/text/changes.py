@@ -52,12 +52,14 @@ _IN_PART = re.compile(
     r"\b(?:almost|incomplete|incompletely|largely|mostly|near|nearly|partial|partially|partly)"
     r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))?(?: interval)? $"
 )
+"""Words before "resolved": the finding is better."""
 _INTENDED = re.compile(
     r" one of\b|[^.;]*\b(?:is|should be|to be|are) "
     r"(?:advised|considered|planned|recommended|requested|scheduled|suggested)\b"
 )
 """After "removal of": one of several devices, or what has not happened yet."""
 _INCOMPLETE = re.compile(r"[^.,;]*\bincomplete\b")
+"""After "resolution of"."""
 _DENIED_CHANGE = re.compile(rf"\b(?:no|nor|not|without)(?: {BEFORE_DENIED_CHANGE})* $")
 """Words before a change that deny it, but no finding: "no appreciable decrease in the effusion"."""
 _CHANGES_OF_STATEMENTS = re.compile(
@@ -65,6 +67,7 @@ _CHANGES_OF_STATEMENTS = re.compile(
     r"(?:worsening|removal) of|(?:has |have |been )*"
     r"(?:cleared|decreased|disappeared|enlarged|grown|improved|increased|progressed|resolved|worsened)"
 )
+"""Changes that can be denied: not one before a name, as in "no worsening edema", which denies the finding."""
 _STILL_THERE = re.compile(
     r" (?:(?:is|are) )?(?:as|at|beyond|coiled|complete|confluent|dense|displaced|enlarging|growing|increasing|in the|"
     r"kinked|large|layering|layers|loculated|malpositioned|massive|moderate|obscured|progressing|quite|severe|so|tense|"

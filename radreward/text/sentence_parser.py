@@ -15,14 +15,7 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
-from radreward.text.descriptors import (
-    HIGH_TUBE,
-    RIGHT_HEIGHT,
-    SIDES,
-    ZONES,
-    find_descriptors,
-    number_of_findings,
-)
+from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
@@ -110,6 +103,7 @@ _NOT_EXCLUDED = re.compile(
     r"\b(?:can ?not|can't|could not|not) (?:\w+ly )?(?:be )?(?:\w+ly )?(?:excluded|ruled out)\b"
     r"|\b(?:can ?not|can't) (?:\w+ly )?(?:exclude|rule out)\b|\bif any\b(?! (?:change|of|question)\b)"
 )
+"""Doubts that adverbs stand in: "cannot be entirely excluded", "small, if any"."""
 _DOUBT = re.compile(f"{compile_phrases(_DOUBT_PHRASES).pattern}|{_NOT_EXCLUDED.pattern}")
 _CHOICE, _INTERPRETATION = map(compile_phrases, (_CHOICE_PHRASES, _INTERPRETATION_PHRASES))
 _UNCERTAINTY = re.compile(
@@ -122,6 +116,7 @@ _HIGHEST_TIP = 60
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
+"""An answer that states the finding before it, which is no question then."""
 _TOO_LOW = re.compile(r"\btoo (?:deep|far|low)\b|\b(?:must|needs to|should) be (?:pulled|retracted|withdrawn)\b")
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
@@ -156,8 +151,8 @@ def sentence_facts(text: str) -> tuple[Fact, ...]:
 def described_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
 
-    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned, and
-    a tracheal one that is too low.
+    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned, and a
+    tracheal one that is too low.
 
     >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
     ('broken', 'left')
@@ -262,6 +257,7 @@ def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mentio
         mentions = [mention for mention in mentions if not start <= mention.start < end]
         masked = masked[:start] + " " * (end - start) + masked[end:]
         names = [(mention.start, mention.end) for mention in mentions]
+    # In "Effusion: no effusion", the first name states nothing.
     labels = [
         masked.startswith(":", mention.end)
         and any(mention.finding == other.finding for other in mentions[number + 1 :])
