@@ -86,7 +86,10 @@ def test_order_of_candidates_follows_significance(scorer: RaTEScore) -> None:
 def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaTEScore) -> None:
     reference = "Nodule in the left upper lobe. Collapse of the right lung has increased."
     same, other = qualities(
-        scorer, reference, "Left nodular density. Lobar collapse, more prominent than before.", "Left rib fracture."
+        scorer,
+        reference,
+        "Left nodular density. Right lobar collapse, more prominent than before.",
+        "Left rib fracture.",
     )
     assert same == pytest.approx(1.0, abs=0.005)
     assert other == pytest.approx(0.25 / (0.25 + 0.5 + 1.0 + 0.5), abs=0.005)
