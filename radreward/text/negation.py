@@ -104,7 +104,7 @@ _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|signif
 DENIAL_STOP = re.compile(
     rf"{CLAUSE_STOP.pattern}|{END_AFTER_NAME}|\b(?:besides|"
     r"(?:with)?in (?:a |the |this )?(?:chronic|existing|known|pre-?existing|underlying)|"
-    r"than (?=an?\b|the\b|#)|(?:and|more) (?:likely|probably) (?:is|represents?|reflects?))\b"
+    r"(?:and|more) (?:likely|probably) (?:is|represents?|reflects?))\b|\bthan (?=an?\b|the\b|#)"
 )
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"

@@ -92,6 +92,7 @@ def test_a_list_with_or_denies_all_its_findings(start: str, names: list[str], wo
         ("Effusion not present yesterday.", {"effusion": "present"}),
         ("The effusion is not present.", {"effusion": "absent"}),
         ("There is not just atelectasis.", {"atelectasis": "present"}),
+        ("No other abnormality than scarring.", {"scar": "present"}),
         ("Tip of the nasogastric tube is not seen.", {"ngt": "present"}),
         ("The nasogastric tube is not seen.", {"ngt": "absent"}),
         ("Without a lateral view small effusions cannot be excluded.", {"effusion": "uncertain"}),
