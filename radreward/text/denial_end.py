@@ -50,5 +50,6 @@ _CLOSED_LIST = (
     rf"(?!no\b|or\b|nor\b|and\b|without\b|not\b){_NO_ALTERNATIVE}"
 )
 """The last of a denied list, and a comma."""
-END_AFTER_NAME = rf"\s--?\s|,\s\+|{_CLOSED_LIST}|#[^#,;()]{{0,80}}?(?:{_END})"
+_DENIED = r"(?:#|\b(?:abnormalit(?:y|ies)|disease|findings?|pathology|process(?:es)?)\b)"
+END_AFTER_NAME = rf"\s--?\s|,\s\+|{_CLOSED_LIST}|{_DENIED}[^#,;()]{{0,80}}?(?:{_END})"
 """End of a denial after the name of a finding that is masked by #: "no left, right effusion" denies both."""

@@ -93,6 +93,8 @@ def test_a_list_with_or_denies_all_its_findings(start: str, names: list[str], wo
         ("The effusion is not present.", {"effusion": "absent"}),
         ("There is not just atelectasis.", {"atelectasis": "present"}),
         ("No other abnormality than scarring.", {"scar": "present"}),
+        ("No acute cardiopulmonary process, stable cardiomegaly.", {"cardiomegaly": "present"}),
+        ("No acute disease, mild edema or effusion.", {"edema": "absent", "effusion": "absent"}),
         ("Tip of the nasogastric tube is not seen.", {"ngt": "present"}),
         ("The nasogastric tube is not seen.", {"ngt": "absent"}),
         ("Without a lateral view small effusions cannot be excluded.", {"effusion": "uncertain"}),
