@@ -67,7 +67,7 @@ _NAME_CUES_AFTER = compile_phrases(
     )
 )
 _ON_PRIOR = re.compile(
-    r" (?:(?:on|in|at) (?:an? |any |the )?(?:baseline|comparison|earlier|frontal|initial|last|lateral|most recent|"
+    r" (?:(?:on|in|at) (?:an? |any |the )?(?:baseline|comparison|earlier|initial|last|most recent|"
     r"old|older|preceding|previous|prior)\b(?! (?:\d|(?:and|or)\b))"
     r"|(?:before|earlier|previously|yesterday|\d+ \w+ (?:ago|before|earlier))\b(?! (?:and|or)\b))"
 )
