@@ -54,10 +54,13 @@ ABBREVIATIONS = {
 }
 """Abbreviations with one meaning in chest reports. Single letters count only if they are capitals."""
 _WORDS = "|".join(
-    re.sub("([/<>])", r" ?\1 ?", re.escape(short)) for short in ABBREVIATIONS if len(short) > 1 and short[-1] != "/"
+    re.sub("([/<>])", r" ?\1 ?", re.escape(short))
+    for short in ABBREVIATIONS
+    if len(short) > 1 and short[-1] != "/" and short not in ("lt", "rt")
 )
 ABBREVIATION = re.compile(
-    rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
+    rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|[LlRr]t\b"
+    rf"|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
     r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\))|(?<=[a-z] )[LR](?=: )"
     r"|#(?=\s?(?:[LR]|(?i:left|right|rib|clavicle|neck|T\d|L\d))\b)|(?<=wedge )#)"
 )

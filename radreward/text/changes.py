@@ -43,11 +43,15 @@ _MOVED = re.compile(
 """After "passed", "pulled", "withdrawn" and "out": a device that is still there."""
 _NOT_DONE = re.compile(
     r"\b(?:advise|await|awaiting|awaits|barely|be|before|cannot|consider|ensure|hardly|incompletely|never|not|"
-    r"one of which (?:has|was)|only|partially|partly|pending|recommend|suggest|to|"
-    r"to (?:confirm|demonstrate|document|verify)|until)"
+    r"one of which (?:has|was)|only|partially|partly|pending|recommend|suggest|"
+    r"(?<!adjacent )(?<!due )(?<!next )(?<!related )(?<!secondary )to|to (?:confirm|demonstrate|document|verify)|until)"
     r"(?: (?:#+|be|been|complete|completely|entirely|full|fully|has|have|radiographic|that|the|yet))* $"
 )
 """Words before "cleared" or "drained" for what has not happened, or in part only."""
+_ONE_OF_SEVERAL = re.compile(r"\b(?:neither|one of (?:the |these |two |three )*)(?:[a-z-]+ )*#")
+"""What is said of one device of several, or of none."""
+_OF_NEXT_NAME = re.compile(r"\b(?:after|from|of|to) (?:an? |the )?(?:cleared|resolved) $")
+"""At the end of the words about a name: the next name is resolved."""
 _IN_PART = re.compile(
     r"\b(?:almost|incomplete|incompletely|largely|mostly|near|nearly|partial|partially|partly)"
     r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))?(?: interval)? $"
@@ -97,6 +101,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
         if _DEVICE_CHANGE.search(phrase[0]) and (not is_device or _is_moved(masked, phrase)):
             continue
         change = CHANGE_OF_PHRASE[phrase[0]]
+        if change == "resolved" and (_ONE_OF_SEVERAL.search(masked) or _OF_NEXT_NAME.search(masked)):
+            continue
         if phrase[0] == "no longer" and _STILL_THERE.match(masked, phrase.end()):
             continue
         if change == "resolved" and (

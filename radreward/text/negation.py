@@ -63,6 +63,10 @@ _NAME_CUES_AFTER = compile_phrases(
             "not seen",
             "not visible",
             "not clearly seen",
+            "not reaccumulated",
+            "not re-accumulated",
+            "not recurred",
+            "not returned",
         ),
     )
 )
@@ -73,7 +77,7 @@ _ON_PRIOR = re.compile(
 )
 """After "not present": a finding that is new."""
 _ANSWERED_NO = re.compile(
-    r"(?:(?:\s?[:?=|]|\s--?)\s?(?:none|nil|no|n|0(?![.,]\d)|absent|false|neg|negative|not|unlikely)"
+    r"(?:(?:\s?[:?=|]|\s--?)\s?(?:none|nil|no|n|0(?!\s?[.,]\s?\d)|absent|false|neg|negative|not|unlikely)"
     r"(?: (?:at all|evidence|evident|significant|identified|noted|present|seen|visible|visuali[sz]ed))?|\sabsent)"
     r"(?=\s?(?:[.,;|]|$))|\s?:?\s?\[\s?\]|\s?\((?:-|absent|neg|negative|nil|no|none)\)"
 )

@@ -16,13 +16,15 @@ _LIST = rf"(?P<devices>#+(?:(?:, (?:and )?| and | & |/)(?:{_WORD} )*#+)*)"
 _BEEN = r"(?:(?:all|also|both|has|have|had|is|are|was|were|been|now|since|subsequently) )*"
 _REMOVED = r"(?:dc'?e?d|d/c'?e?d|discontinued|explanted|extracted|pulled|removed|retrieved|taken out|withdrawn)"
 _INTENDED = r"(?:advised|considered|pending|planned|recommended|requested|scheduled|suggested)"
+_STAYS = re.compile(r"(?:pulled|withdrawn)[,;] (?:now|the tip|tip|with)\b|(?:pulled|withdrawn) and is ")
 _REMOVED_DEVICES = tuple(
     re.compile(pattern)
     for pattern in (
         rf"\b(?:discontinuation|explantation|extraction|removal) of (?:{_WORD} )*{_LIST}"
         r"(?=\s?(?:[.;)]|$)| (?:in the interval|since|today)\b)",
         rf"{_LIST},? {_BEEN}{_REMOVED}"
-        r"(?=\s?(?:[.,;:)]|$|and\b(?! (?:its|now|the (?:end|tip))\b)|in the interval|interval|since|today|yesterday))",
+        r"(?=\s?(?:[.,;:)]|$|and\b(?! (?:is (?:in|now)|its|now|terminates|the (?:end|tip))\b)|"
+        r"in the interval|interval|since|today|yesterday))",
         rf"{_LIST} removal\b(?! (?:is |was |are )?{_INTENDED})",
     )
 )
@@ -35,8 +37,8 @@ _REPLACED_DEVICES = tuple(
     )
 )
 _NOT_DONE = re.compile(
-    r"\b(?:await(?:ing|s)?|advise|before|consider|for|not|one of (?:the |two |three )*(?:\w+ )?|pending|planned|"
-    r"prior to|suggest|recommend)"
+    r"\b(?:await(?:ing|s)?|advise|before|consider|for|neither (?:\w+ )?|not|one of (?:the |two |three )*(?:\w+ )?|"
+    r"pending|planned|prior to|suggest|recommend)"
     rf"(?: {_WORD})* ?$"
 )
 """Words before a removal that has not happened, or that is about one of several devices."""
@@ -72,5 +74,5 @@ def with_removed_devices(facts: Sequence[Fact], masked: str, names: Sequence[tup
 
 def _matches(patterns: Iterable[re.Pattern[str]], masked: str) -> Iterator[re.Match[str]]:
     for match in chain.from_iterable(pattern.finditer(masked) for pattern in patterns):
-        if not _NOT_DONE.search(masked, 0, match.start()):
+        if not _NOT_DONE.search(masked, 0, match.start()) and not _STAYS.search(masked, match.start()):
             yield match

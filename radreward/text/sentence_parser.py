@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, compress, starmap
+from itertools import chain, compress, pairwise, starmap
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
@@ -113,8 +113,11 @@ _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
+_OTHER_CLAUSE = re.compile(r"[,;]\s(?!.*\b(?:it|one|they|this)\b)")
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
+_LABEL = re.compile(r"^(?:pleural )?#+:$")
+"""The start of a sentence up to a colon, without a place or degree."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
 """An answer that states the finding before it, which is no question then."""
 _TOO_LOW = re.compile(r"\btoo (?:deep|far|low)\b|\b(?:must|needs to|should) be (?:pulled|retracted|withdrawn)\b")
@@ -259,10 +262,9 @@ def _without_unstated(mentions: list[Mention], masked: str) -> tuple[list[Mentio
         names = [(mention.start, mention.end) for mention in mentions]
     # In "Effusion: no effusion", the first name states nothing.
     labels = [
-        masked.startswith(":", mention.end)
-        and any(mention.finding == other.finding for other in mentions[number + 1 :])
-        for number, mention in enumerate(mentions)
-    ]
+        _LABEL.match(masked[: mention.end + 1]) is not None and mention.finding == following.finding
+        for mention, following in pairwise(mentions)
+    ] + [False]
     are_unstated = unstated_names(masked, names, [mention.finding for mention in mentions])
     masked = DENIED_DOUBT.sub(lambda match: "~" * len(match[0]), masked)
     stated = (not (label or unstated) for label, unstated in zip(labels, are_unstated, strict=True))
@@ -303,7 +305,7 @@ def _parse_mention(
     if change != "resolved" and not finding.can_change:
         change = None
     polarity: Polarity = "present"
-    if is_negated and (_NOT_EXCLUDED.search(own) or (finding.is_device and _UNSEEN_TIP.search(own))):
+    if is_negated and (_NOT_EXCLUDED.search(_own_clause(own)) or (finding.is_device and _UNSEEN_TIP.search(own))):
         is_negated, is_hedged = False, is_hedged or not finding.is_device
     # "No pneumothorax, unchanged cardiomegaly": a denial does not reach a finding that another clause calls unchanged.
     if change == "resolved" or (is_negated and (change != "stable" or _is_denied(own))):
@@ -321,6 +323,13 @@ def _parse_mention(
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
     return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
+
+
+def _own_clause(own: str) -> str:
+    """Return the words about a name up to the next clause, unless this refers to it by a pronoun."""
+    name = re.search("#+", own)
+    end = _OTHER_CLAUSE.search(own, name.end()) if name else None
+    return own[: end.start()] if end else own
 
 
 def _is_denied(clause: str) -> bool:

@@ -42,7 +42,9 @@ _STATEMENT = re.compile(r"\b(?:are|has|have|is|noted|present|seen|was|were)\b[^#
 _CAUSE = re.compile(r"\b(?:because|due to|owing to|from)\b|\.\s")
 _PRIOR = re.compile(
     r"\b(?:female|male|man|patient|woman)\b[^.;]*"
-    r"\b(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))"
+    r"\b(?:history of|with) (?:[a-z-]+ )?(?:former|past|previous|prior) (?:[a-z-]+ )?(?=#+\s?(?:[.,;)]|$|and\b))"
+    r"(?![^;.]*\b(?:again|also|decreas\w+|improv\w+|increas\w+|larger|now|persist\w*|remain\w*|resolv\w+|smaller|"
+    r"stable|still|unchanged|worse\w*)\b)"
 )
 """Before a finding that the patient had, if it is transient: "patient with prior effusion"."""
 _ALTERNATIVES = re.compile(r"[,:(]\s+(?P<items>(?:either )?(?:[^#,:()]*#+){1,4}[^#,:()]*?)(?=[,:).]|$)")

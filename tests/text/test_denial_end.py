@@ -93,6 +93,11 @@ def test_a_list_with_or_denies_all_its_findings(start: str, names: list[str], wo
         ("The effusion is not present.", {"effusion": "absent"}),
         ("There is not just atelectasis.", {"atelectasis": "present"}),
         ("No other abnormality than scarring.", {"scar": "present"}),
+        ("No effusion, malignancy cannot be excluded.", {"effusion": "absent"}),
+        ("No pneumothorax, although one cannot be excluded.", {"pneumothorax": "uncertain"}),
+        ("The pneumothorax has not recurred.", {"pneumothorax": "absent"}),
+        ("Pneumothorax is not identified on the frontal radiograph.", {"pneumothorax": "absent"}),
+        ("Scarring secondary to resolved pneumonia.", {"scar": "present", "pneumonia": "absent"}),
         ("No acute cardiopulmonary process, stable cardiomegaly.", {"cardiomegaly": "present"}),
         ("No acute disease, mild edema or effusion.", {"edema": "absent", "effusion": "absent"}),
         ("Tip of the nasogastric tube is not seen.", {"ngt": "present"}),
@@ -117,6 +122,16 @@ def test_the_reach_of_a_denial(sentence: str, expected: dict[str, str]) -> None:
 )
 def test_answers_are_about_the_finding_before_them(report: str, expected: dict[str, str]) -> None:
     assert {fact.finding: fact.polarity for fact in read_report(report).facts} == expected
+
+
+def test_a_label_states_nothing_and_a_finding_before_a_colon_does() -> None:
+    report = "Effusion: no evidence of effusion. Right lower lobe nodule: 8 mm, left upper lobe nodule: 5 mm."
+    facts = [(fact.finding, fact.polarity, fact.location) for fact in read_report(report).facts]
+    assert facts == [
+        ("effusion", "absent", None),
+        ("nodule", "present", "left upper"),
+        ("nodule", "present", "right lower"),
+    ]
 
 
 def test_answers_on_lines_are_about_their_own_line() -> None:
