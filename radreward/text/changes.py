@@ -48,8 +48,8 @@ _NOT_DONE = re.compile(
     r"(?: (?:#+|be|been|complete|completely|entirely|full|fully|has|have|radiographic|that|the|yet))* $"
 )
 """Words before "cleared" or "drained" for what has not happened, or in part only."""
-_ONE_OF_SEVERAL = re.compile(r"\b(?:neither|one of (?:the |these |two |three )*)(?:[a-z-]+ )*#")
-"""What is said of one device of several, or of none."""
+_ONE_OF_SEVERAL = re.compile(r"\bone of (?:the |these |two |three )*(?:[a-z-]+ )*#")
+"""What is said of one device of several."""
 _OF_NEXT_NAME = re.compile(r"\b(?:after|from|of|to) (?:an? |the )?(?:cleared|resolved) $")
 """At the end of the words about a name: the next name is resolved."""
 _IN_PART = re.compile(

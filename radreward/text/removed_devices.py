@@ -37,7 +37,7 @@ _REPLACED_DEVICES = tuple(
     )
 )
 _NOT_DONE = re.compile(
-    r"\b(?:await(?:ing|s)?|advise|before|consider|for|neither (?:\w+ )?|not|one of (?:the |two |three )*(?:\w+ )?|"
+    r"\b(?:await(?:ing|s)?|advise|before|consider|for|not|one of (?:the |two |three )*(?:\w+ )?|"
     r"pending|planned|prior to|suggest|recommend)"
     rf"(?: {_WORD})* ?$"
 )
