@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from radreward.text.denial_end import BEFORE_DENIED_CHANGE
 from radreward.text.facts import Change
+from radreward.text.intentions import BEFORE_INTENDED, INTENDED
 from radreward.text.lexicon import compile_phrases
 from radreward.text.section_files import phrases_of, read_sections
 
@@ -42,8 +43,8 @@ _MOVED = re.compile(
 )
 """After "passed", "pulled", "withdrawn" and "out": a device that is still there."""
 _NOT_DONE = re.compile(
-    r"\b(?:advise|await|awaiting|awaits|barely|be|before|cannot|consider|ensure|hardly|incompletely|never|not|"
-    r"one of which (?:has|was)|only|partially|partly|pending|recommend|suggest|"
+    rf"\b(?:{BEFORE_INTENDED}|barely|be|cannot|ensure|hardly|incompletely|never|not|"
+    r"one of which (?:has|was)|only|partially|partly|"
     r"(?<!adjacent )(?<!due )(?<!next )(?<!related )(?<!secondary )to|to (?:confirm|demonstrate|document|verify)|until)"
     r"(?: (?:#+|be|been|complete|completely|entirely|full|fully|has|have|radiographic|that|the|yet))* $"
 )
@@ -57,10 +58,7 @@ _IN_PART = re.compile(
     r"(?:[ -](?:complete|completely|entire|entirely|full|fully|total|totally))?(?: interval)? $"
 )
 """Words before "resolved": the finding is better."""
-_INTENDED = re.compile(
-    r" one of\b|[^.;]*\b(?:is|should be|to be|are) "
-    r"(?:advised|considered|planned|recommended|requested|scheduled|suggested)\b"
-)
+_NOT_YET = re.compile(rf" one of\b|[^.;]*\b(?:is|should be|to be|are) {INTENDED}\b")
 """After "removal of": one of several devices, or what has not happened yet."""
 _INCOMPLETE = re.compile(r"[^.,;]*\bincomplete\b")
 """After "resolution of"."""
@@ -106,7 +104,7 @@ def change_of(masked: str, is_device: bool) -> Change | None:
         if phrase[0] == "no longer" and _STILL_THERE.match(masked, phrase.end()):
             continue
         if change == "resolved" and (
-            _NOT_DONE.search(masked, 0, phrase.start()) or _INTENDED.match(masked, phrase.end())
+            _NOT_DONE.search(masked, 0, phrase.start()) or _NOT_YET.match(masked, phrase.end())
         ):
             continue
         if _CHANGES_OF_STATEMENTS.fullmatch(phrase[0]) and _DENIED_CHANGE.search(masked, 0, phrase.start()):

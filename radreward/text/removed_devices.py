@@ -8,6 +8,7 @@ from itertools import chain
 
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
+from radreward.text.intentions import BEFORE_INTENDED, INTENDED
 
 _WORD = (
     r"(?:an?|all|both|bilateral|her|his|large-bore|left|left-sided|old|prior|previous|right|right-sided|the|these|two)"
@@ -15,7 +16,6 @@ _WORD = (
 _LIST = rf"(?P<devices>#+(?:(?:, (?:and )?| and | & |/)(?:{_WORD} )*#+)*)"
 _BEEN = r"(?:(?:all|also|both|has|have|had|is|are|was|were|been|now|since|subsequently) )*"
 _REMOVED = r"(?:dc'?e?d|d/c'?e?d|discontinued|explanted|extracted|pulled|removed|retrieved|taken out|withdrawn)"
-_INTENDED = r"(?:advised|considered|pending|planned|recommended|requested|scheduled|suggested)"
 _STAYS = re.compile(r"(?:pulled|withdrawn)[,;] (?:now|the tip|tip|with)\b|(?:pulled|withdrawn) and is ")
 _REMOVED_DEVICES = tuple(
     re.compile(pattern)
@@ -25,7 +25,7 @@ _REMOVED_DEVICES = tuple(
         rf"{_LIST},? {_BEEN}{_REMOVED}"
         r"(?=\s?(?:[.,;:)]|$|and\b(?! (?:is (?:in|now)|its|now|terminates|the (?:end|tip))\b)|"
         r"in the interval|interval|since|today|yesterday))",
-        rf"{_LIST} removal\b(?! (?:is |was |are )?{_INTENDED})",
+        rf"{_LIST} removal\b(?! (?:is |was |are )?{INTENDED})",
     )
 )
 _NEW = r"(?:by|for|to|with) (?:[a-z-]+ ){0,3}(?P<new>#+)"
@@ -37,8 +37,7 @@ _REPLACED_DEVICES = tuple(
     )
 )
 _NOT_DONE = re.compile(
-    r"\b(?:await(?:ing|s)?|advise|before|consider|for|not|one of (?:the |two |three )*(?:\w+ )?|"
-    r"pending|planned|prior to|suggest|recommend)"
+    rf"\b(?:{BEFORE_INTENDED}|for|not|one of (?:the |two |three )*(?:\w+ )?|planned|prior to)"
     rf"(?: {_WORD})* ?$"
 )
 """Words before a removal that has not happened, or that is about one of several devices."""
