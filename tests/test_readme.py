@@ -65,6 +65,8 @@ SMALL = {
     "experiments.ratescore.rate_eval": ("--triads=60",),
     "experiments.ratescore.sentences": ("--train=500", "--test=50"),
 }
+SHORTENED = ("everyday", "probes", "ranking_tests", "reading")
+"""Folders of experiments of whose files a sixth of the rows remains."""
 
 
 def on_less_data(arguments: list[str]) -> list[str]:
@@ -114,13 +116,13 @@ def workplace(folder: Path) -> dict[str, str]:
     """Fill a user's folder with short experiments, reports and pairs; return the environment of commands."""
     (folder / "experiments").mkdir()
     for entry in (ROOT / "experiments").iterdir():
-        if entry.name in ("ablations", "ranking_tests"):
+        if entry.name in ("ablations", *SHORTENED):
             shutil.copytree(entry, folder / "experiments" / entry.name)
         else:
             (folder / "experiments" / entry.name).symlink_to(entry)
     for study in (folder / "experiments" / "ablations").glob("*.yaml"):
         study.write_text(study.read_text().replace("{choices: [0, 1, 2]}", "{choices: [0]}"))
-    for tests in (folder / "experiments" / "ranking_tests").glob("*.jsonl"):
+    for tests in (path for name in SHORTENED for path in (folder / "experiments" / name).rglob("*.jsonl")):
         tests.write_text("".join(tests.read_text().splitlines(keepends=True)[::6]))
     rows = [{"id": n, "reference": f"Left effusion {n}.", "candidate": "Small left effusion."} for n in range(4)]
     (folder / "search.yaml").write_text("decision-tree: [{max_depth: 2}]\nrandom-forest: [{max_depth: 2}]\n")
