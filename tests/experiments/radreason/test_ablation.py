@@ -29,7 +29,7 @@ SMALL = {
     "grpo-steps": "1",
     "grpo-batch": "1",
     "generations": "2",
-    "held-out": "2",
+    "held-out": "1",
     "validation": "1",
     "seeds": "1",
     "completions": "2",
