@@ -48,6 +48,7 @@ def write_analyses(path: Path, seed: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.mark.usefixtures("one_layer_generator")
 def test_modalities_are_scored_by_the_chest_model_as_it_is_and_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,9 +15,9 @@ from docs import notebook_pages
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESS = {
-    "custom_loss": {"groups=32": "groups=16", "STEPS, SEEDS = 8": "STEPS, SEEDS = 2"},
+    "custom_loss": {"groups=32": "groups=8", "STEPS, SEEDS = 8": "STEPS, SEEDS = 2"},
     "fit_affinities": {
-        "groups=60": "groups=18",
+        "groups=60": "groups=12",
         '"model.bootstrap_samples=10"': '"model.bootstrap_samples=2", "model.n_folds=2"',
     },
     "explain_scores": {"groups=20": "groups=8"},
