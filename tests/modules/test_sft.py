@@ -145,9 +145,9 @@ def test_resume_after_kill_equals_uninterrupted_run_bit_for_bit(
 
 
 def test_init_from_loads_saved_weights(config: Path) -> None:
-    training = build(config)
+    training = build(config, *QUICK, "trainer.max_steps=1", "trainer.val_check_interval=1")
     training.fit()
-    second_run = build(config, f"run_dir={config.parent}/next", f"init_from={training.run_folder.folder}")
+    second_run = build(config, *QUICK, f"run_dir={config.parent}/next", f"init_from={training.run_folder.folder}")
     assert second_run.init_from is not None
     second_run.module.load_initial_weights(second_run.init_from)
     first, second = (dict(run.module.named_parameters()) for run in (training, second_run))

@@ -55,7 +55,7 @@ def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
 def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, share: float) -> None:
     """Check exact counts; the parser does not read all lists of full-size reports, of which the counts are known."""
     agree = []
-    for group in synthesize(RadCliQCriteria(), 100, seed=3, granularity=granularity):
+    for group in synthesize(RadCliQCriteria(), 60, seed=3, granularity=granularity):
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
             comparison = compare_facts(reference, parse_report(candidate.text).facts)
@@ -145,11 +145,11 @@ def test_synthesize_group_depends_on_seed_and_number() -> None:
 
 def test_synthesize_is_independent_of_hash_seed() -> None:
     expected = hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest()
-    for hash_seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", DIGEST]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        assert process.stdout.strip() == expected
+    hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"  # unlike that of this process
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-c", DIGEST]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == expected
 
 
 def test_synthesize_uses_given_reports_in_turn() -> None:
@@ -213,7 +213,7 @@ def test_synthesize_statement_granularity() -> None:
 @pytest.mark.parametrize("criterion", RadCliQSignificanceCriteria().criteria, ids=lambda criterion: criterion.tag)
 def test_synthesize_single_criterion_gives_different_counts(criterion: Criterion) -> None:
     criteria = Criteria("one", [criterion])
-    for group in synthesize(criteria, 3, seed=0):
+    for group in synthesize(criteria, 2, seed=0):
         assert len({(candidate.errors or {})[criterion.tag] for candidate in group.candidates}) > 1
 
 
