@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -70,14 +71,128 @@ MORE = {"accelerate", "joblib", "lightning_utilities", "polars", "pytorch_lightn
 """Packages that those of the extras require."""
 
 
-def run_without(packages: set[str], code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run code in a process in which packages are not installed; the arguments are `sys.argv[2:]`."""
-    command = [sys.executable, "-c", HIDE + code, ",".join(packages), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+SECTIONS = """
+import io, json, os, traceback
+from contextlib import redirect_stderr, redirect_stdout
+
+results = {}
+
+def section(work):
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            result = work()
+        except Exception:
+            result = traceback.format_exc()
+    results[work.__name__] = [result, out.getvalue(), err.getvalue()]
+
+given = json.loads(sys.argv[2])
+for name in ("OPENAI_BASE_URL", "OPENAI_MODEL"):
+    os.environ.pop(name, None)
+
+@section
+def needs():
+    from radreward.scorers import SCORERS
+    from radreward.scorers.usability import missing_needs
+    found = {name: bool(missing_needs(entry)) for name, entry in SCORERS.items()}
+    assert not {"torch", "transformers"} & set(sys.modules)
+    return found
+
+@section
+def example():
+    exec(given["example"], {})
+
+@section
+def statuses():
+    import radreward
+    found = {}
+    for name in results["needs"][0]:
+        try:
+            pair = ["Small left effusion. The effusion has increased."], ["Clear lungs."]
+            [found[name]] = radreward.load(name).score(*pair).status
+        except radreward.errors.InputError as error:
+            found[name] = "refused"
+    return found
+
+from radreward.cli import main
+
+@section
+def listed():
+    return main(["list"])
+
+@section
+def commands():
+    return [main(command) for command in given["commands"]]
+
+@section
+def bleu():
+    return main(given["bleu"])
+
+@section
+def names():
+    from radreward.errors import InputError
+    for path in given["names"]:
+        module, _, name = path.rpartition(".")
+        try:
+            exec(f"from {module} import {name}")
+        except InputError as error:
+            print(error)
+
+print(json.dumps(results))
+"""
+NAMES = {
+    "radreward.score_frame": ("pandas", "report"),
+    "radreward.ScorerMetric": ("torchmetrics", "report"),
+    "radreward.modules.RewardModule": ("lightning", "train"),
+    "radreward.tuning.run_study": ("optuna", "train"),
+    "radreward.cli.build": ("lightning", "train"),
+}
+SCORED = ("er2score", "ratescore", "sentence-eval", "radreason", "green", "chexpert-f1", "entity-f1", "cider")
 
 
-def run_command_without(packages: set[str], *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return run_without(packages, "from radreward.cli import main\nsys.exit(main(sys.argv[2:]))", *arguments)
+class Section(NamedTuple):
+    """What a part of the code returned and printed; an error is its traceback, as the result."""
+
+    result: Any
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the files of `sections`."""
+    return tmp_path_factory.mktemp("extras")
+
+
+@pytest.fixture(scope="module")
+def sections(folder: Path) -> dict[str, Section]:
+    """Run everything without the packages of the extras in one process, which imports torch once."""
+    pairs = folder / "pairs.jsonl"
+    row = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Clear lungs. Small left effusion."}
+    pairs.write_text(json.dumps(row) + "\n")
+    commands = [
+        ["--help"],
+        ["score", "--scorers", *SCORED, f"--input={pairs}", f"--output={folder / 'scores.csv'}"],
+        ["synthesize", "--groups=2", f"--output={folder / 'data'}"],
+        ["judge-sentences", f"--input={pairs}", f"--output={folder / 'judged.jsonl'}"],
+        ["rate", f"--input={pairs}", f"--output={folder / 'rate.html'}"],
+        ["experiments", f"--output={folder / 'experiments'}"],
+    ]
+    bleu = ["score", "--scorers", "bleu-4", f"--input={pairs}", f"--output={folder / 'bleu.csv'}"]
+    example = f"{_readme_example()[0]}assert '<table>' in scores._repr_html_()\n"
+    given = {"commands": commands, "bleu": bleu, "names": list(NAMES), "example": example}
+    hide = [sys.executable, "-c", HIDE + SECTIONS, ",".join(ALL_PACKAGES | MORE), json.dumps(given)]
+    done = subprocess.run(hide, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: Section(*entry) for name, entry in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def _readme_example() -> tuple[str, str]:
+    """Return the first example of the README and what it prints."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(import radreward\n.*?)```", text, re.DOTALL)
+    [printed] = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    return example, printed
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -150,62 +265,23 @@ def test_extra_all_has_every_extra_that_needs_no_gpu() -> None:
     assert included | {"report"} == set(EXTRAS) - {"vllm", "kernels"}  # train includes report
 
 
-def test_core_scores_lists_and_converts_without_the_packages_of_the_extras(tmp_path: Path) -> None:
-    pairs, scores = tmp_path / "pairs.jsonl", tmp_path / "scores.csv"
-    row = {"id": "a", "reference": "Clear lungs. No effusion.", "candidate": "Clear lungs. Small left effusion."}
-    pairs.write_text(json.dumps(row) + "\n")
-    scorers = ("er2score", "ratescore", "sentence-eval", "radreason", "green", "chexpert-f1", "entity-f1", "cider")
-    commands = [
-        ["--help"],
-        ["list"],
-        ["score", "--scorers", *scorers, f"--input={pairs}", f"--output={scores}"],
-        ["synthesize", "--groups=2", f"--output={tmp_path / 'data'}"],
-        ["judge-sentences", f"--input={pairs}", f"--output={tmp_path / 'judged.jsonl'}"],
-        ["rate", f"--input={pairs}", f"--output={tmp_path / 'rate.html'}"],
-        ["experiments", f"--output={tmp_path / 'experiments'}"],
-    ]
-    code = """
-import json
-from radreward.cli import main
-for command in json.loads(sys.argv[2]):
-    assert main(command) == 0, command
-"""
-    done = run_without(ALL_PACKAGES | MORE, code, json.dumps(commands))
-    assert done.returncode == 0, done.stderr
-    [scored] = csv.DictReader(scores.read_text().splitlines())
-    assert {scored[f"{name}_status"] for name in scorers} == {"ok"}
+def test_core_scores_lists_and_converts_without_the_packages_of_the_extras(
+    sections: dict[str, Section], folder: Path
+) -> None:
+    assert sections["commands"].result == [0] * 6, sections["commands"]
+    [scored] = csv.DictReader((folder / "scores.csv").read_text().splitlines())
+    assert {scored[f"{name}_status"] for name in SCORED} == {"ok"}
 
 
-def test_example_of_the_readme_runs_without_the_packages_of_the_extras() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```python\n(import radreward\n.*?)```", text, re.DOTALL)
-    [printed] = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    done = run_without(ALL_PACKAGES | MORE, example + "assert '<table>' in scores._repr_html_()\n")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == printed
+def test_example_of_the_readme_runs_without_the_packages_of_the_extras(sections: dict[str, Section]) -> None:
+    assert sections["example"].result is None, sections["example"]
+    assert sections["example"].stdout == _readme_example()[1]
 
 
-def test_names_without_their_extra_name_the_extra() -> None:
-    names = {
-        "radreward.score_frame": ("pandas", "report"),
-        "radreward.ScorerMetric": ("torchmetrics", "report"),
-        "radreward.modules.RewardModule": ("lightning", "train"),
-        "radreward.tuning.run_study": ("optuna", "train"),
-        "radreward.cli.build": ("lightning", "train"),
-    }
-    code = """
-from radreward.errors import InputError
-for path in sys.argv[2:]:
-    module, _, name = path.rpartition(".")
-    try:
-        exec(f"from {module} import {name}")
-    except InputError as error:
-        print(error)
-"""
-    done = run_without(ALL_PACKAGES, code, *names)
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(names), done.stderr
-    for line, (package, extra) in zip(lines, names.values(), strict=True):
+def test_names_without_their_extra_name_the_extra(sections: dict[str, Section]) -> None:
+    lines = sections["names"].stdout.splitlines()
+    assert len(lines) == len(NAMES), sections["names"]
+    for line, (package, extra) in zip(lines, NAMES.values(), strict=True):
         assert f"`{package}`, which is not installed: pip install 'radreward[{extra}]'." in line
 
 
@@ -226,20 +302,17 @@ def test_command_without_its_extra_names_the_extra(command: str, monkeypatch: py
     assert str(error.value).endswith(f"{install_command(extra)}.")
 
 
-def test_scorer_without_its_extra_is_one_line(tmp_path: Path) -> None:
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text("id,reference,candidate\n1,Clear lungs.,Clear lungs.\n")
-    done = run_command_without(
-        ALL_PACKAGES, "score", "--scorers", "bleu-4", f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    )
+def test_scorer_without_its_extra_is_one_line(sections: dict[str, Section]) -> None:
     expected = "radreward: BLEU-4 needs `sacrebleu`, which is not installed: pip install 'radreward[lexical]'.\n"
-    assert (done.returncode, done.stderr) == (2, expected)
+    assert sections["bleu"] == (2, "", expected)
 
 
-def test_list_without_the_packages_of_the_extras_names_the_command_that_installs_them() -> None:
-    done = run_command_without(ALL_PACKAGES | MORE, "list")
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if re.match("  (bleu-4|radgraph|g-rad|er2score) ", line)]
+def test_list_without_the_packages_of_the_extras_names_the_command_that_installs_them(
+    sections: dict[str, Section],
+) -> None:
+    code, printed, _ = sections["listed"]
+    assert code == 0, sections["listed"]
+    lines = [line for line in printed.splitlines() if re.match("  (bleu-4|radgraph|g-rad|er2score) ", line)]
     er2score, bleu, radgraph, judge = (" ".join(line.split()) for line in lines)
     assert er2score.startswith("er2score usable ")
     assert bleu.startswith("bleu-4 not usable Needs `sacrebleu` (pip install 'radreward[lexical]'). BLEU with")
@@ -247,28 +320,12 @@ def test_list_without_the_packages_of_the_extras_names_the_command_that_installs
     assert judge.startswith("g-rad not usable Needs `openai` (pip install 'radreward[llm]'); a server (OPENAI_BASE_URL")
 
 
-def test_scorers_without_a_missing_need_score_and_the_others_say_what_is_missing() -> None:
-    code = """
-import os
-for name in ("OPENAI_BASE_URL", "OPENAI_MODEL"):
-    os.environ.pop(name, None)
-from radreward.scorers import SCORERS
-from radreward.scorers.usability import missing_needs
-needs = {name: missing_needs(entry) for name, entry in SCORERS.items()}
-assert not {"torch", "transformers"} & set(sys.modules)
-import radreward
-for name in SCORERS:
-    try:
-        pair = ["Small left effusion. The effusion has increased."], ["Clear lungs."]
-        [status] = radreward.load(name).score(*pair).status
-    except radreward.errors.InputError as error:
-        status = "refused"
-    print(name, "usable" if status == "ok" else status, bool(needs[name]))
-"""
-    done = run_without(ALL_PACKAGES | MORE, code)
-    assert done.returncode == 0, done.stderr
-    outcomes = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
-    assert {tuple(outcome.rsplit(maxsplit=1)) for _, outcome in outcomes} == {("usable", "False"), ("refused", "True")}
+def test_scorers_without_a_missing_need_score_and_the_others_say_what_is_missing(sections: dict[str, Section]) -> None:
+    needs, statuses = sections["needs"].result, sections["statuses"].result
+    assert isinstance(needs, dict), needs
+    assert isinstance(statuses, dict), statuses
+    assert needs.keys() == statuses.keys()
+    assert {(statuses[name], needs[name]) for name in needs} == {("ok", False), ("refused", True)}
 
 
 def test_package_of_no_extra_is_installed_by_its_name() -> None:
