@@ -46,7 +46,7 @@ SMALL = {
     "--probes": ("--probes=1",),
     "fit-regressor": ("--search=search.yaml",),
     "tune": (*(entry.removeprefix("--") for entry in FIT), *TINY, "trainer.logger=false"),
-    "experiments/radreason/sft.yaml": ("--data.batch_size=8", "--data.val_split=0.1"),  # few answers to decode
+    "experiments/radreason/sft.yaml": ("--data.batch_size=8", "--model.max_decoded=1"),  # few answers to decode
     # cross-validation needs references
     "experiments/ratescore/affinity.yaml": (
         "--trainer.max_steps=-1",

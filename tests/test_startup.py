@@ -75,19 +75,15 @@ def test_data_commands_import_no_model(tmp_path: Path) -> None:
     assert _imported(watched, "synthesize", "--groups=2", f"--output={tmp_path / 'data'}") == (0, set())
 
 
-def test_embedded_models_score_without_transformers_or_training_code(pairs: Path, tmp_path: Path) -> None:
+def test_embedded_models_and_offline_metrics_score_without_transformers_or_training_code(
+    pairs: Path, tmp_path: Path
+) -> None:
     watched = (
         TRAINING | TABLES | MODEL | {"scipy", "sympy", "torch._dynamo", "torch.distributed.tensor", "torchmetrics"}
     )
-    models = "--scorers", "er2score", "ratescore", "sentence-eval"
+    scorers = "--scorers", "er2score", "ratescore", "sentence-eval", "bleu-4", "chexpert-f1"
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    assert _imported(watched, "score", *models, *files) == (0, {"torch"})
-
-
-def test_offline_metrics_score_without_training_code(pairs: Path, tmp_path: Path) -> None:
-    watched = TRAINING | TABLES | MODEL | {"scipy", "torchmetrics"}
-    files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    assert _imported(watched, "score", "--scorers", "bleu-4", "chexpert-f1", *files) == (0, {"torch"})
+    assert _imported(watched, "score", *scorers, *files) == (0, {"torch"})
 
 
 VARIABLES = ("OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
