@@ -1,6 +1,8 @@
 """Conformance tests of all scorers of the registry that need no model from elsewhere, and of a user's metric."""
 
-from functools import partial
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from itertools import cycle
 
 from radreward.scorers import SCORERS, load
 from radreward.scorers.base import Scorer
@@ -29,8 +31,19 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
+
+@lru_cache(maxsize=1)  # models of earlier classes are dropped
+def two_scorers(name: str) -> Iterator[Scorer]:
+    """Return two scorers in turn: a test that compares two gets two, and not every test loads the model again."""
+    return cycle(load(name) for _ in range(2))
+
+
+def next_scorer(name: str) -> Scorer:
+    return next(two_scorers(name))
+
+
 for _name in sorted(SCORERS.keys() - NEEDS_A_MODEL):
-    _load = partial(load, ARGUMENTS.get(_name, _name))
+    _load = partial(next_scorer, ARGUMENTS.get(_name, _name))
     _class = f"Test_{_name.replace('-', '_')}"
     globals()[_class] = type(_class, (ScorerConformance,), {"scorer": staticmethod(_load), **SETTINGS.get(_name, {})})
 
