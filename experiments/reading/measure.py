@@ -71,18 +71,24 @@ def merged(facts: Iterable[tuple[str, Stated]]) -> Facts:
     return found
 
 
-def read_facts(text: str, with_names: bool) -> Facts:
-    """Return what the rules read, and with names also what a statement in other words is taken for."""
-    facts = list(parse_report(text).facts)
-    if with_names:
-        facts += chain.from_iterable(read_findings([text], embedded_gate())[text].recognized.values())
-    return merged(
-        (
-            fact.finding,
-            Stated(fact.polarity, SIDES.get((fact.location or "").split(" ")[0]), fact.severity, fact.change),
+def read_facts(texts: Sequence[str], with_names: bool) -> list[Facts]:
+    """Return what the rules read in each text, and with names also what a statement in other words is taken for."""
+    named = read_findings(texts, embedded_gate()) if with_names else {}  # in one call, which compares all words at once
+    read = []
+    for text in texts:
+        facts = list(parse_report(text).facts)
+        if with_names:
+            facts += chain.from_iterable(named[text].recognized.values())
+        read.append(
+            merged(
+                (
+                    fact.finding,
+                    Stated(fact.polarity, SIDES.get((fact.location or "").split(" ")[0]), fact.severity, fact.change),
+                )
+                for fact in facts
+            )
         )
-        for fact in facts
-    )
+    return read
 
 
 def parse_row(row: Mapping[str, Any]) -> tuple[str, Facts]:
@@ -128,7 +134,8 @@ def count_agreement(meant: Facts, read: Facts) -> Counter[str]:
 
 def measures(rows: Sequence[tuple[str, Facts]], with_names: bool) -> list[str]:
     """Return recall, precision and F1 of findings, and the share of equal values per detail."""
-    counts = sum((count_agreement(meant, read_facts(text, with_names)) for text, meant in rows), Counter[str]())
+    facts = zip((meant for _, meant in rows), read_facts([text for text, _ in rows], with_names), strict=True)
+    counts = sum((count_agreement(meant, read) for meant, read in facts), Counter[str]())
     read, missed, added = counts["read"], counts["missed"], counts["added"]
     shares = (read / (read + missed), read / (read + added), 2 * read / (2 * read + missed + added))
     details = (counts[f"equal {name}"] / counts[name] for name in DETAILS)

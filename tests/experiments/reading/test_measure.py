@@ -16,7 +16,7 @@ def test_counts_are_of_findings_and_of_their_details() -> None:
     meant = merged(
         [("effusion", Stated("present", "left", "mild")), ("edema", Stated("absent")), ("ett", Stated("present"))]
     )
-    read = read_facts("Small right pleural effusion and a rib fracture.", with_names=False)
+    [read] = read_facts(["Small right pleural effusion and a rib fracture."], with_names=False)
     counts = count_agreement(meant, read)
     assert [counts[name] for name in ("read", "missed", "added")] == [1, 1, 1]
     assert [counts[f"equal {name}"] for name in ("certainty", "side", "severity", "change")] == [1, 0, 1, 1]
