@@ -44,9 +44,12 @@ RUNS = [
     and "/" not in LOADED[path]["model"]["backbone"]["name"]
 ]
 FULL_SIZE = ROOT / "experiments" / "er2score" / "llama3-8b.yaml"
-# Bases of a study: its own base and the full-size one named in its file.
+# Bases of a study: its own base and the full-size one named in its file, if that is another one.
 TRIED = [
-    (path, base) for path in STUDIES for base in (None, FULL_SIZE) if not base or str(base.name) in path.read_text()
+    (path, base)
+    for path in STUDIES
+    for base in (None, FULL_SIZE)
+    if not base or (base.name in path.read_text() and load_study_config(path).base.name != base.name)
 ]
 IN_SMALL = {
     "lmsys/vicuna-7b-v1.5": "tiny-llama",
