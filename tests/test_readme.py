@@ -60,6 +60,8 @@ SMALL = {
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.everyday.measure": ("--scorers", "rouge-l"),
     "experiments.finding_gate.fit": ("--per-kind=2",),
+    "experiments.finding_gate.names": ("--every=50", "--steps=2"),
+    "experiments.finding_gate.recognition": ("--every=50", "--steps=2"),
     "experiments.openi.groups": ("--groups=60",),
     "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--names=60", "--steps=5"),
     "experiments.ratescore.rate_eval": ("--triads=60",),

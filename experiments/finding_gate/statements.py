@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from experiments.finding_gate.descriptions import WRITERS, described_findings, plain_statements
 from radreward.synthesis.fact_sampling import sample_fact, sample_facts, sample_findings
 from radreward.synthesis.grammar import fact_sentence, render_report
 from radreward.synthesis.noun_phrases import capitalize_first, noun_phrase
@@ -39,19 +40,22 @@ def read_wording() -> dict[str, tuple[str, ...]]:
     return {title.removesuffix("]"): tuple(line for line in lines if line) for title, *lines in sections}
 
 
-def generate_statements(per_kind: int, seed: int = 0) -> list[LabelledStatement]:
-    """Return distinct statements: sentences of facts and of reports by the grammar, and filled lines of wording.txt.
+def generate_statements(per_kind: int, seed: int = 0, writers: Sequence[str] = WRITERS) -> list[LabelledStatement]:
+    """Return distinct statements: sentences by the grammar, filled lines of wording.txt, and descriptions.txt.
 
     Args:
         per_kind: Number of draws per kind of wording.txt and of report_prose.txt, of single facts (ten times as many),
             and of reports (a third as many).
         seed: Seed of all sampling.
+        writers: Those of descriptions.txt whose texts are added.
 
     >>> generate_statements(1)[0].kind
     'fact'
     """
     rng = Random(f"finding gate {seed}")
     statements = [*_facts(10 * per_kind, rng), *_report_sentences(per_kind // 3, rng), *_filled_lines(per_kind, rng)]
+    statements += (LabelledStatement(_as_sentence(text), True, "description") for text in described_findings(*writers))
+    statements += (LabelledStatement(text, False, "plain") for text in plain_statements(*writers))
     return list({entry.text: entry for entry in statements if entry.text}.values())
 
 
@@ -69,6 +73,10 @@ def _report_sentences(count: int, rng: Random) -> Iterator[LabelledStatement]:
 
 def _reports_finding(sentence: Sentence) -> bool:
     return any(fact.positive or fact.change == "resolved" for fact in sentence.facts)
+
+
+def _as_sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{capitalize_first(text)}."
 
 
 def _filled_lines(count: int, rng: Random) -> Iterator[LabelledStatement]:

@@ -82,7 +82,7 @@ class FindingGate:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of weights, encoder and names."""
-        return fingerprint(self.weight, self.bias, self.encoder.fingerprint, self.names.version)
+        return fingerprint(self.weight, self.bias, self.encoder.fingerprint, self.names.fingerprint)
 
     def probabilities(self, statements: Sequence[str]) -> Tensor:
         """Return the (n,) float32 probabilities of n statements, in [0, 1]."""
@@ -116,8 +116,8 @@ class FindingGate:
     def in_other_words(self, statements: Iterable[str], limits: Limits = PROBABLE) -> frozenset[str]:
         """Return the statements that report a finding by the encoder alone, in words that the vocabulary does not know.
 
-        >>> sorted(FindingGate.load().in_other_words(("Mild effusion.", "Finely branching lines at the left base.")))
-        ['Finely branching lines at the left base.']
+        >>> sorted(FindingGate.load().in_other_words(("Mild effusion.", "Feathery strands at the left base.")))
+        ['Feathery strands at the left base.']
         """
         unread = unread_statements(statements)
         return frozenset(unread) - self.dismissed(unread, limits)

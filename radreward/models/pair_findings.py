@@ -19,7 +19,7 @@ from radreward.text.standard_wording import may_report_finding
 from radreward.text.unstated import calls_normal
 
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
-_CERTAIN = 0.75
+_CERTAIN = 0.7
 """Similarity from which a statement means the most similar name and no other."""
 _MIN_WORDS = 3
 """Lowest number of words of a clause that is compared with names of findings."""

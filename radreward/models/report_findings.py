@@ -12,12 +12,16 @@ from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.mentions import find_mentions
+from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
+from radreward.text.sentence_splitter import split_sentences
 from radreward.text.unstated import calls_normal
 
 SIMILAR = 0.6
-"""Lowest similarity of a statement with the name of the finding that it is taken for."""
+"""Lowest similarity of a statement that passes `LIKELY` with the names of the finding that it is taken for."""
+CLEAR = 0.8
+"""Lowest similarity by which any text reads as a report."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -75,7 +79,7 @@ class ReportFindings(NamedTuple):
 def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = True) -> dict[str, ReportFindings]:
     """Return the findings of each distinct report. Statements that the rules do not read must pass the gate.
 
-    A statement that passes `LIKELY` and is similar to the name of a finding, see `SIMILAR`, is taken for this finding,
+    A statement that passes `LIKELY` and is similar to the names of a finding, see `SIMILAR`, is taken for this finding,
     with the details that the rules read in it; if it has resolved, the statement is left out.
 
     Args:
@@ -85,10 +89,10 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
             hardly pass but are similar to a name.
 
     >>> from radreward.models.finding_gate import embedded_gate
-    >>> report = "Small left effusion. No edema. Finely branching lines at the left base. Rotated film."
+    >>> report = "Small left effusion. No edema. Feathery strands at the left base. Rotated film."
     >>> [findings] = read_findings([report], embedded_gate()).values()
     >>> [fact.finding for fact in findings.facts], findings.unread
-    (['effusion'], ('Finely branching lines at the left base.',))
+    (['effusion'], ('Feathery strands at the left base.',))
     """
     readings = {report: read_report(report) for report in reports}
     unread = list(dict.fromkeys(chain.from_iterable(reading.unread for reading in readings.values())))
@@ -103,10 +107,16 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     likely = {text: similar[text].finding for text in similar.keys() - normal - gate.dismissed(unread, LIKELY)}
     stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
     facts = {text: fact for text, fact in stated.items() if fact}
-    resolved = {text for text, fact in facts.items() if not fact.positive}
+    resolved = {text for text in unread if _has_resolved(text)}
     dismissed, impossible = dismissed | resolved, impossible | resolved
     recognized = {text: (fact,) for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, impossible, recognized) for report, reading in readings.items()}
+
+
+def _has_resolved(statement: str) -> bool:
+    """Return True if a finding that a statement does not name would have resolved."""
+    fact = fact_in_other_words(statement, "opacity")
+    return fact is not None and not fact.positive
 
 
 def _findings(
@@ -133,6 +143,19 @@ def _findings(
 
 def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(sorted(facts, key=lambda fact: tuple(map(str, fact))))
+
+
+def describes_finding(text: str, gate: FindingGate) -> bool:
+    """Return True if a sentence of a text is similar to the names of a finding, see `SIMILAR` and `CLEAR`.
+
+    >>> from radreward.models.finding_gate import embedded_gate
+    >>> [describes_finding(text, embedded_gate()) for text in ("The backbone bends to the left.", "The cat sat.")]
+    [True, False]
+    """
+    sentences = split_sentences(text[:MAX_REPORT_CHARS])
+    names = [(sentence, name) for sentence, name in gate.similar_names(sentences).items() if name.finding]
+    similar = [sentence for sentence, name in names if name.similarity >= SIMILAR]
+    return len(gate.dismissed(similar, LIKELY)) < len(similar) or any(name.similarity >= CLEAR for _, name in names)
 
 
 def fact_in_other_words(statement: str, finding: str) -> Fact | None:

@@ -293,10 +293,8 @@ class Scorer(ABC):
         """Return the reason why this scorer cannot score a pair, or None."""
         if (error := validate_pair(reference, candidate)) or not self.requires_report:
             return error
-        from radreward.text.recognition import reads_as_report  # half a second to import
-
         for field, text in (("reference", reference), ("candidate", candidate)):
-            if not reads_as_report(text):
+            if not _is_report(text):
                 return PairError(field, f"{STATUS_NO_REPORT} in the {field}")
         return None
 
@@ -338,6 +336,18 @@ class Scorer(ABC):
             folder = Path(scratch, "model")
             self.save_pretrained(folder)
             return upload_model(folder, repository, private)
+
+
+def _is_report(text: str) -> bool:
+    """Return True if a text has a word of a report, or describes a finding in other words."""
+    from radreward.text.recognition import reads_as_report  # half a second to import
+
+    if reads_as_report(text):
+        return True
+    from radreward.models.finding_gate import embedded_gate  # imports torch models
+    from radreward.models.report_findings import describes_finding
+
+    return describes_finding(text, embedded_gate())
 
 
 def _checked_contexts(contexts: Sequence[PatientContext | None], number: int) -> list[PatientContext]:

@@ -75,7 +75,7 @@ def test_clauses_of_a_statement_are_taken_for_several_findings(gate: FindingGate
 
 
 def test_what_the_gate_does_not_count_is_taken_for_a_finding_of_the_other_report(gate: FindingGate) -> None:
-    candidate = "Gas between the liver and the right diaphragmatic dome."
+    candidate = "Gas at the dome of the liver."
     assert read_findings([candidate], gate)[candidate].facts == ()
     [(_, findings)] = read_pairs(["Free air under the diaphragm."], [candidate], gate)
     assert [fact.finding for fact in findings.facts] == ["freeair"]

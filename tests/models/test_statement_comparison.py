@@ -36,7 +36,7 @@ def compare(reference: str, candidate: str) -> list[ComparedStatement]:
         ("The effusion has resolved.", "No effusion.", "differs change|differs change"),
         ("Edema. No edema.", "Edema.", "matched;None|matched"),
         (
-            "Finely branching lines at the left base. Rotated film.",
+            "Spidery lines in the left lower lobe. Rotated film.",
             "No effusion. The heart is normal.",
             "unread|None;None",
         ),

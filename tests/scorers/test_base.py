@@ -163,6 +163,6 @@ def test_html_marks_the_differences_of_a_pair_and_escapes_text() -> None:
 
 
 def test_html_lists_what_entity_f1_does_not_read() -> None:
-    odd = "Finely branching lines in the left <lower> lobe."
+    odd = "Spidery lines in the left <lower> lobe."
     shown = load("entity-f1").score(["Left effusion."], [f"Left effusion. {odd}"])._repr_html_()
-    assert "<p>Not read: Finely branching lines in the left &lt;lower&gt; lobe.</p>" in shown
+    assert "<p>Not read: Spidery lines in the left &lt;lower&gt; lobe.</p>" in shown

@@ -59,7 +59,7 @@ def test_finding_that_the_other_report_denies_is_contradicted(name: str) -> None
 
 
 def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
-    reference, odd = "Rib fracture.", "Finely branching lines at the left base."
+    reference, odd = "Rib fracture.", "Spidery lines in the left lower lobe."
     scores = load("er2score").score([reference, odd], [odd, odd])
     assert scores.evidence
     for evidence in scores.evidence:
@@ -130,11 +130,11 @@ def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
 
 
 def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
-    odd = "Finely branching lines at the left base."
+    odd = "Spidery lines in the left lower lobe."
     texts = {Side.REFERENCE: "Rib fracture. Technique: portable. Nodule.", Side.CANDIDATE: f"{odd} No nodule."}
     statements = (
-        StatementEvidence(Side.CANDIDATE, odd, 0, 40, {}, "Rib fracture."),
-        StatementEvidence(Side.CANDIDATE, "No nodule.", 41, 51, {}, "Technique: portable."),
+        StatementEvidence(Side.CANDIDATE, odd, 0, 37, {}, "Rib fracture."),
+        StatementEvidence(Side.CANDIDATE, "No nodule.", 38, 48, {}, "Technique: portable."),
         StatementEvidence(Side.REFERENCE, "Rib fracture.", 0, 13, {}, odd),
         StatementEvidence(Side.REFERENCE, "Technique: portable.", 14, 34, {"omission": 0.8}, "No nodule."),
         StatementEvidence(Side.REFERENCE, "Nodule.", 35, 42, {"omission": 0.7, "incorrect_severity": 0.6}, odd),
@@ -143,7 +143,7 @@ def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
         ("reference", "matched", "Rib fracture.", 0, 13, odd, ""),
         ("reference", "missed", "Technique: portable.", 14, 34, "", "omission"),
         ("reference", "missed", "Nodule.", 35, 42, "", "omission, incorrect severity"),
-        ("candidate", "matched", odd, 0, 40, "Rib fracture.", ""),
+        ("candidate", "matched", odd, 0, 37, "Rib fracture.", ""),
     ]
 
 
@@ -203,7 +203,7 @@ _SENTENCES = st.sampled_from(
         "No edema.", "Edema.", "Small effusion", "Large R effusion w/o PTX.", "Effusion and nodule, but no edema.",
         "The effusion has resolved.", "No effusion or pneumothorax",
         "Opacities in the right upper and left lower lobes.", "PA and lateral views.",
-        "Finely branching lines at the left base.", "The heart is normal.", "INDICATION: cough",
+        "Spidery lines in the left lower lobe.", "The heart is normal.", "INDICATION: cough",
     ]
 )  # fmt: skip
 _REPORTS = st.lists(st.tuples(_SENTENCES, st.sampled_from([" ", "\n", "\n\n", " \u00a0"])), min_size=1, max_size=6).map(

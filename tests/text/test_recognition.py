@@ -6,6 +6,10 @@ from random import Random
 
 import pytest
 
+from radreward import load
+from radreward.models.finding_gate import embedded_gate
+from radreward.models.report_findings import describes_finding
+from radreward.scorers.base import STATUS_OK
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import StyleSampler, brief_style, full_style, plain_style, statement_style
 from radreward.text.recognition import reads_as_report
@@ -69,3 +73,19 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
     for fields in (["findings"], ["impression"], ["findings", "impression"]):
         texts = [" ".join(row[field] for field in fields).strip() for row in rows]
         assert sum(not reads_as_report(text) for text in texts if text) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["The backbone bends slightly to the left.", "Liquid tracks between the right upper and middle lobes."]
+)
+def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
+    assert not reads_as_report(text)
+    assert describes_finding(text, embedded_gate())
+    assert load("entity-f1").score(["Scoliosis. Clear lungs."], [text]).status == (STATUS_OK,)
+
+
+@pytest.mark.parametrize(
+    "text", [*OTHER_TEXTS, "Please find the invoice attached.", "Both wings of the hotel are full."]
+)
+def test_other_text_describes_no_finding(text: str) -> None:
+    assert not describes_finding(text, embedded_gate())

@@ -25,14 +25,14 @@ from radreward.types import Side
 REFERENCE = "Large left effusion, new. Scoliosis. No edema."
 CANDIDATES = [
     "Right effusion, stable.",
-    "Large left effusion. Finely branching lines in the right lung.",
+    "Large left effusion. Beaded lines in the right lung.",
     "Scoliosis. No effusion. The rib is broken.",
 ]
 SENTENCES = [
     *("Pulmonary vascular congestion.", "Edema has worsened.", "Mild edema.", "No edema.", "Possible right pneumonia."),
     *("ETT tip 4 cm above the carina.", "The ETT is new.", "ETT tip 1 cm above the carina.", "Lungs are clear."),
     *("Small left effusion.", "Bilateral effusions.", "The effusion has increased.", "Right lower lobe opacity."),
-    *("Finely branching lines at the left base.", "Nodule of 8 mm in the lingula.", "This nodule is unchanged."),
+    *("Spidery lines in the left lower lobe.", "Nodule of 8 mm in the lingula.", "This nodule is unchanged."),
 ]
 FACTS = st.lists(
     st.sampled_from([Fact(name, location=place) for name in ("effusion", "edema", "ett") for place in (None, "left")]),

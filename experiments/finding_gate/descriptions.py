@@ -1,0 +1,33 @@
+"""Findings in words other than their names, and statements without a finding, by two writers, of descriptions.txt."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from radreward.text.section_files import phrases_of, read_sections
+
+WRITERS = ("first", "second")
+
+
+def described_findings(*writers: str) -> dict[str, str]:
+    """Return phrases and sentences that describe a finding → its key.
+
+    >>> described_findings("first")["The right lung has come away from the rib cage at the top."]
+    'pneumothorax'
+    """
+    rows = (line.split(" | ") for writer in writers for line in _sections()[f"{writer} descriptions"])
+    return {text: key for key, texts in rows for text in phrases_of([texts])}
+
+
+def plain_statements(*writers: str) -> tuple[str, ...]:
+    """Return statements without a finding, in words other than those of wording.txt.
+
+    >>> "The lung markings reach the chest wall on both sides." in plain_statements("first")
+    True
+    """
+    return tuple(text for writer in writers for text in phrases_of([" ".join(_sections()[f"{writer} statements"])]))
+
+
+@cache
+def _sections() -> dict[str, tuple[str, ...]]:
+    return read_sections("descriptions.txt", "experiments.finding_gate")
