@@ -19,6 +19,9 @@ from radreward.text.sentence_parser import sentence_facts
         ("Bilateral effusions, greater on the left.", None),
         ("The heart is larger than normal.", None),
         ("The effusion is larger than on the prior film.", "worse"),
+        ("The chest infection on the left is clearing up.", "better"),
+        ("The pneumonia is clearing.", "better"),
+        ("The pneumonia is spreading.", "worse"),
     ],
 )
 def test_change_of_a_sentence(sentence: str, change: str | None) -> None:
