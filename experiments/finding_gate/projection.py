@@ -17,7 +17,8 @@ def fit_projection(vectors: Tensor, labels: Tensor, steps: int = STEPS, seed: in
 
     The weights minimize the supervised contrastive loss of Khosla et al. (2020), arXiv:2004.11362, equation 2, over
     batches of statements: for each statement i with a finding, the mean of -log softmax_j(z_i · z_j / 0.07) over the
-    other statements j of the same finding. Statements without a finding are not similar to each other.
+    other statements j of the same finding. Statements without a finding are
+    among these others only.
 
     Args:
         vectors: (n, d) mean vectors of the tokens of n statements.

@@ -42,7 +42,7 @@ PROBABLE = Limits(0.8, 0.2)
 POSSIBLE = Limits(0.3, 0.05)
 """For a scorer that reads statements by itself: only those that surely report none are left out."""
 LIKELY = Limits(PROBABLE.unknown, 0.5)
-"""To take a statement for the finding of a similar name, which "The left apex is obscured by the chin" also has."""
+"""To take a statement for the finding of similar names; statements of technique and limits may be similar to some."""
 
 
 class _Reading(NamedTuple):
@@ -90,7 +90,7 @@ class FindingGate:
         return torch.tensor([found[text].probability for text in statements], dtype=torch.float32)
 
     def similar_names(self, statements: Iterable[str]) -> dict[str, SimilarName]:
-        """Return the name of a finding that is most similar to each statement, see `FindingNames`.
+        """Return the finding whose names are most similar to each statement, see `FindingNames`.
 
         >>> text = "Gas between the liver and the right diaphragmatic dome."
         >>> FindingGate.load().similar_names([text])[text].finding
@@ -123,7 +123,7 @@ class FindingGate:
         return frozenset(unread) - self.dismissed(unread, limits)
 
     def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
-        """Return those of the `unread_statements` whose probability is below the limits."""
+        """Return those statements, such as the `unread_statements`, whose probability is below the limits."""
         found = self._cache.get_or_compute(unread, self._compute)
         return frozenset(
             text

@@ -25,8 +25,8 @@ _TENSORS = ("vectors", "center", "projection")
 NAMES_PER_FINDING = 3
 """Number of the most similar names of a finding whose mean cosine is its similarity: one name may be similar by chance.
 """
-_USED = -2.0
-"""Less than any cosine: of a name that has been counted."""
+_BELOW_ANY = -2.0
+"""Less than any cosine: of a name that has been counted, or of none."""
 NEAR_SIMILARITY, NEAR_MARGIN, NEAR_COUNT = 0.45, 0.1, 6
 """Lowest similarity of names that a statement may mean, the largest distance to the most similar one, and their number.
 """
@@ -81,7 +81,7 @@ class FindingNames:
         return fingerprint(self.vectors, self.center, self.projection, list(self.findings))
 
     def most_similar(self, means: Tensor) -> list[SimilarName]:
-        """Return the most similar name of each statement.
+        """Return the finding whose names are most similar to each statement, and those that are nearly as similar.
 
         Args:
             means: (m, d) mean vectors of the tokens of m statements, of any length.
@@ -96,14 +96,17 @@ class FindingNames:
         return [self._similar_name(*row) for row in zip(values.tolist(), columns.tolist(), strict=True)]
 
     def _similarities_of_findings(self, similarities: Tensor) -> Tensor:
-        """Return the (m, number of findings) means of the largest similarities among the (m, n) of names."""
+        """Return the (m, number of findings) means of the largest similarities among the (m, n) of names.
+
+        Equal similarities of a finding count once: they are those of equal names.
+        """
         columns = self._columns.expand(len(similarities), -1)
-        empty = similarities.new_full((len(similarities), len(self.keys)), _USED)
+        empty = similarities.new_full((len(similarities), len(self.keys)), _BELOW_ANY)
         largest = total = empty.scatter_reduce(1, columns, similarities, "amax")
         for _ in range(NAMES_PER_FINDING - 1):
-            similarities = similarities.masked_fill(similarities >= largest.gather(1, columns), _USED)
+            similarities = similarities.masked_fill(similarities >= largest.gather(1, columns), _BELOW_ANY)
             following = empty.scatter_reduce(1, columns, similarities, "amax")
-            largest = torch.where(following > _USED, following, largest)  # a finding may have fewer names
+            largest = torch.where(following > _BELOW_ANY, following, largest)  # a finding may have fewer names
             total = total + largest
         return total / NAMES_PER_FINDING
 

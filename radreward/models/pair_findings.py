@@ -33,7 +33,7 @@ def read_pairs(
     """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
 
     If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
-    its name is among the most similar ones, see `SimilarName.near`. The rules must not read these words, or read them
+    its names are among the most similar ones, see `SimilarName.near`. The rules must not read these words, or read them
     in part, match none of their findings, and read none whose name is more similar. No words are taken that call
     something normal, or that are very similar to the name of another finding. To recognize one given finding is easier
     than to find the right one among all.

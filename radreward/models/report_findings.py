@@ -21,7 +21,7 @@ from radreward.text.unstated import calls_normal
 SIMILAR = 0.6
 """Lowest similarity of a statement that passes `LIKELY` with the names of the finding that it is taken for."""
 CLEAR = 0.8
-"""Lowest similarity by which any text reads as a report."""
+"""Lowest similarity of a sentence by which a text reads as a report, whatever the gate says."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -107,16 +107,10 @@ def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = T
     likely = {text: similar[text].finding for text in similar.keys() - normal - gate.dismissed(unread, LIKELY)}
     stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
     facts = {text: fact for text, fact in stated.items() if fact}
-    resolved = {text for text in unread if _has_resolved(text)}
+    resolved = {text for text, fact in facts.items() if not fact.positive}
     dismissed, impossible = dismissed | resolved, impossible | resolved
     recognized = {text: (fact,) for text, fact in facts.items() if fact.positive}
     return {report: _findings(reading, dismissed, impossible, recognized) for report, reading in readings.items()}
-
-
-def _has_resolved(statement: str) -> bool:
-    """Return True if a finding that a statement does not name would have resolved."""
-    fact = fact_in_other_words(statement, "opacity")
-    return fact is not None and not fact.positive
 
 
 def _findings(
@@ -146,7 +140,9 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def describes_finding(text: str, gate: FindingGate) -> bool:
-    """Return True if a sentence of a text is similar to the names of a finding, see `SIMILAR` and `CLEAR`.
+    """Return True if a sentence of a text passes `LIKELY` and is `SIMILAR` to the names of a finding, or is `CLEAR`.
+
+    So do everyday texts about water, bends and breaks: "Water has gathered in the basement."
 
     >>> from radreward.models.finding_gate import embedded_gate
     >>> [describes_finding(text, embedded_gate()) for text in ("The backbone bends to the left.", "The cat sat.")]

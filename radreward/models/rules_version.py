@@ -9,17 +9,19 @@ from pathlib import Path
 from radreward import text
 from radreward.criteria import error_counting, quality
 from radreward.io.artifacts import fingerprint
-from radreward.models import finding_comparison, finding_gate, finding_names, report_findings
+from radreward.models import finding_comparison, finding_gate, finding_names, pair_findings, report_findings
+from radreward.models.finding_gate import EMBEDDED_GATE
+from radreward.models.finding_names import EMBEDDED_NAMES
 
 
 @cache
 def rules_version() -> str:
-    """Return a hash of the code and the word lists that read findings, compare them and count errors.
+    """Return a hash of the code, the word lists and the weights that read findings, compare them and count errors.
 
     >>> len(rules_version()) >= 16
     True
     """
     folder = Path(inspect.getfile(text)).parent
-    modules = error_counting, quality, finding_comparison, finding_gate, finding_names, report_findings
-    files = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, map(inspect.getfile, modules)))
-    return fingerprint({path.name: path for path in files})
+    modules = error_counting, quality, finding_comparison, finding_gate, finding_names, pair_findings, report_findings
+    code = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, map(inspect.getfile, modules)))
+    return fingerprint({path.name: path for path in (*code, EMBEDDED_GATE, EMBEDDED_NAMES)})

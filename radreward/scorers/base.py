@@ -116,8 +116,8 @@ class Scorer(ABC):
         has_quality: True if the scorer computes `Scores.quality`.
         uses_context: True if age and indication change the weights of findings, see `PatientContext`; other scorers
             ignore them. They change the quality, and of the shipped scorers the total of `crimson` only.
-        requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report`;
-            other pairs get a status and no score.
+        requires_report: True if both texts must read as reports of the chest in English, see `reads_as_report` and
+            `describes_finding`; other pairs get a status and no score.
         normalizes_text: True if `normalize_report` is applied to both texts first, so that white space, Unicode forms
             and typographic marks do not change a score. Offsets of evidence refer to the normalized text.
         pairs_per_window: Pairs that `_score_valid` gets at once, the candidates of a reference side by side; None for

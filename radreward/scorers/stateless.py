@@ -64,8 +64,12 @@ class StatelessScorer(Scorer):
         return " ".join([*hashes, *(f"{name} {version(name)}" for name in self.packages)])
 
     def fingerprint(self) -> str:
-        """See `Scorer.fingerprint`."""
-        return fingerprint(type(self).__name__, self.settings(), self.code_version())
+        """See `Scorer.fingerprint`. Rules and weights decide whether a text is a report."""
+        if not self.requires_report:
+            return fingerprint(type(self).__name__, self.settings(), self.code_version())
+        from radreward.models.rules_version import rules_version  # imports the encoder
+
+        return fingerprint(type(self).__name__, self.settings(), self.code_version(), rules_version())
 
     def save_pretrained(self, folder: str | Path) -> None:
         """See `Scorer.save_pretrained`."""

@@ -58,17 +58,17 @@ def test_fitted_projection_leaves_out_what_is_not_about_the_finding() -> None:
     names = torch.randn(5, 16, generator=generator).repeat_interleave(40, 0)
     noise = torch.randn(200, 4, generator=generator) @ torch.randn(4, 16, generator=generator)  # sides, degrees
     vectors, labels = names + noise, torch.arange(5).repeat_interleave(40)
-    center, weights = fit_projection(vectors[::2], labels[::2], steps=60)
+    fitted_center, fitted = fit_projection(vectors[::2], labels[::2], steps=60)
 
-    def share_right(size: torch.Tensor, start: torch.Tensor) -> float:
-        known, others = (F.normalize((part - start) @ size.T, dim=1) for part in (vectors[::2], vectors[1::2]))
+    def share_right(weights: torch.Tensor, center: torch.Tensor) -> float:
+        known, others = (F.normalize((part - center) @ weights.T, dim=1) for part in (vectors[::2], vectors[1::2]))
         return (labels[::2][(others @ known.T).argmax(1)] == labels[1::2]).float().mean().item()
 
-    assert share_right(weights, center) > share_right(torch.eye(16), torch.zeros(16))
-    assert torch.equal(weights, fit_projection(vectors[::2], labels[::2], steps=60)[1])
+    assert share_right(fitted, fitted_center) > share_right(torch.eye(16), torch.zeros(16))
+    assert torch.equal(fitted, fit_projection(vectors[::2], labels[::2], steps=60)[1])
 
 
-def test_every_finding_is_described_by_both_writers_without_ambiguity() -> None:
+def test_every_finding_is_described_by_both_writers_and_no_text_occurs_twice() -> None:
     described = [described_findings(writer) for writer in WRITERS]
     for texts in described:
         counts = Counter(texts.values())

@@ -41,7 +41,11 @@ def test_limits_that_name_an_abnormality_are_taken_for_none(statement: str) -> N
 
 @pytest.mark.parametrize(
     "statement",
-    ["The former fluid is gone.", "The tube has been taken out.", "Swelling of the tissue has disappeared."],
+    [
+        "The tube has been taken out.",
+        "Gas above the liver has disappeared.",
+        "Swelling under the skin has disappeared.",
+    ],
 )
 def test_what_has_resolved_is_no_finding(statement: str) -> None:
     [findings] = read_findings([statement], embedded_gate()).values()
@@ -52,3 +56,11 @@ def test_what_has_resolved_is_no_finding(statement: str) -> None:
 
 def test_statement_is_not_taken_for_what_it_denies() -> None:
     assert not recognized("No pneumothorax, slight volume loss.")
+
+
+@pytest.mark.parametrize(
+    "statement", ["The lower lobe has gone solid.", "The dip below the aortic knob is no longer sharp."]
+)
+def test_normal_state_that_is_gone_remains_unread_or_is_a_finding(statement: str) -> None:
+    [findings] = read_findings([statement], embedded_gate()).values()
+    assert findings.facts or findings.unread or findings.possible
