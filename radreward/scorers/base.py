@@ -15,6 +15,7 @@ from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
 from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output
+from radreward.scorers.recognition import is_report
 from radreward.text.normalization import MAX_REPORT_CHARS, normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores
@@ -294,7 +295,7 @@ class Scorer(ABC):
         if (error := validate_pair(reference, candidate)) or not self.requires_report:
             return error
         for field, text in (("reference", reference), ("candidate", candidate)):
-            if not _is_report(text):
+            if not is_report(text):
                 return PairError(field, f"{STATUS_NO_REPORT} in the {field}")
         return None
 
@@ -336,18 +337,6 @@ class Scorer(ABC):
             folder = Path(scratch, "model")
             self.save_pretrained(folder)
             return upload_model(folder, repository, private)
-
-
-def _is_report(text: str) -> bool:
-    """Return True if a text has a word of a report, or describes a finding in other words."""
-    from radreward.text.recognition import reads_as_report  # half a second to import
-
-    if reads_as_report(text):
-        return True
-    from radreward.models.finding_gate import embedded_gate  # imports torch models
-    from radreward.models.report_findings import describes_finding
-
-    return describes_finding(text, embedded_gate())
 
 
 def _checked_contexts(contexts: Sequence[PatientContext | None], number: int) -> list[PatientContext]:

@@ -138,7 +138,7 @@ def test_entity_quality_is_of_present_findings() -> None:
 
 def test_entity_quality_compares_unread_findings_by_their_words() -> None:
     unread = "spidery lines in the left lower lobe."
-    others = [unread.capitalize(), "Beaded lines in the left lower lobe.", "Two views.", ""]
+    others = [unread.capitalize(), "Thorny lines in the left lower lobe.", "Two views.", ""]
     candidates = [f"Left effusion. {other}" for other in others]
     quality = EntityF1().score([f"Left effusion. {unread}"] * 4, candidates).quality
     assert quality is not None

@@ -56,15 +56,15 @@ def test_rules_decide_what_they_read_whatever_the_judge_says(
 @pytest.mark.parametrize(
     ("score", "reference", "candidate", "expected"),
     [
-        (1.0, "Spidery lines in the left lower lobe.", "Beaded lines in the left lower lobe.", 1.0),
+        (1.0, "Spidery lines in the left lower lobe.", "Thorny lines in the left lower lobe.", 1.0),
         (
             0.5,
             "Spidery lines in the left lower lobe.",
-            "Beaded lines in the left lower lobe.",
+            "Thorny lines in the left lower lobe.",
             0.375 / 0.625,
         ),
         (-1.0, "Spidery lines in the left lower lobe.", "No odd pattern in the left lower lobe.", 0.25 / 0.5),
-        (0.5, "Left effusion.", "Beaded lines in the left lower lobe.", 0.5 / 0.875),
+        (0.5, "Left effusion.", "Thorny lines in the left lower lobe.", 0.5 / 0.875),
         (0.5, "Left effusion.", "Right scar.", 0.25 / 1.0),
         (0.5, "Left effusion.", "Right effusion.", 0.5 / 1.0),
     ],
@@ -79,7 +79,7 @@ def test_a_finding_with_details_of_another_sentence_has_the_score_of_its_own() -
     reference = ["A nodule is seen.", "This nodule measures 8 mm."]
     scores = SentenceScore(0.5, (0,)), SentenceScore(0.5, (0,))
     judgement = SentenceJudgement(scores, (SentenceScore(0.5, (0, 1)),), None, "", {}, "ok")
-    assert quality(judgement, reference, ["Beaded lines in the left lower lobe."]) == pytest.approx(0.5 / 0.875)
+    assert quality(judgement, reference, ["Thorny lines in the left lower lobe."]) == pytest.approx(0.5 / 0.875)
 
 
 @pytest.mark.parametrize(
