@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("data",),
     ("llm", "models", "objectives", "metrics"),
     ("statistics",),
-    ("scorers.base", "scorers.stateless", "scorers.explanation", "scorers.generative", "scorers.recognition"),
+    ("scorers.base", "scorers.stateless", "scorers.explanation", "scorers.generative"),
     ("modules",),
     ("synthesis",),
     ("systems",),

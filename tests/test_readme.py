@@ -59,7 +59,7 @@ SMALL = {
     "experiments.er2score.calibrate": ("--groups=10", "--graded=5"),
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.everyday.measure": ("--scorers", "rouge-l"),
-    "experiments.finding_gate.fit": ("--per-kind=2",),
+    "experiments.finding_gate.fit": ("--per-kind=2", "--every=20"),
     "experiments.finding_gate.names": ("--every=50", "--steps=2"),
     "experiments.finding_gate.recognition": ("--every=50", "--steps=2"),
     "experiments.openi.groups": ("--groups=60",),

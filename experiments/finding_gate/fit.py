@@ -49,16 +49,17 @@ def fit_gate(statements: Sequence[LabelledStatement], info: dict[str, Any]) -> F
     return FindingGate(torch.from_numpy(model.coef_[0]), float(model.intercept_[0]), encoder, card)
 
 
-def main(*, output: Path, per_kind: int = 400, seed: int = 0) -> int:
+def main(*, output: Path, per_kind: int = 400, seed: int = 0, every: int = 1) -> int:
     """Write the gate and its data card; return 2 if the file cannot be written.
 
     Args:
         output: File of the weights; the data card has the same name with the suffix .json.
         per_kind: See `generate_statements`.
         seed: See `generate_statements`.
+        every: Take only every so many of the statements, for a trial.
     """
     try:
-        gate = fit_gate(generate_statements(per_kind, seed), {"per_kind": per_kind, "seed": seed})
+        gate = fit_gate(generate_statements(per_kind, seed)[::every], {"per_kind": per_kind, "seed": seed})
         gate.save(output)
     except InputError as error:
         print(error, file=sys.stderr)

@@ -16,9 +16,9 @@ def fit_projection(vectors: Tensor, labels: Tensor, steps: int = STEPS, seed: in
     """Return the center (d,) and the weights (k, d) of a projection z = W (v - center) / |W (v - center)|.
 
     The weights minimize the supervised contrastive loss of Khosla et al. (2020), arXiv:2004.11362, equation 2, over
-    batches of statements: for each statement i with a finding, the mean of -log softmax_j(z_i · z_j / 0.07) over the
-    other statements j of the same finding. Statements without a finding are
-    among these others only.
+    batches of statements, drawn with replacement: for each statement i with a finding, the mean of
+    -log softmax_j(z_i · z_j / 0.07) over the other statements j of the same finding. The softmax is over all others,
+    also those without a finding. A tenth of the numbers of each vector is dropped.
 
     Args:
         vectors: (n, d) mean vectors of the tokens of n statements.
@@ -46,14 +46,14 @@ def fit_projection(vectors: Tensor, labels: Tensor, steps: int = STEPS, seed: in
 
 
 def contrastive_loss(projected: Tensor, labels: Tensor) -> Tensor:
-    """Return the loss of a batch, a scalar, see `fit_projection`.
+    """Return the loss of a batch, a scalar, see `fit_projection`; NaN if no two statements have the same finding.
 
     Args:
         projected: (n, k) projected vectors, of any length.
         labels: (n,) numbers of findings; -1 for a statement without one.
 
-    >>> round(contrastive_loss(torch.eye(2)[[0, 0, 1]], torch.tensor([0, 0, -1])).item(), 4)
-    0.0
+    >>> round(contrastive_loss(torch.ones(3, 1), torch.tensor([0, 0, -1])).item(), 4)  # two others, equally similar
+    0.6931
     """
     projected = F.normalize(projected, dim=1)
     itself = torch.eye(len(projected), dtype=torch.bool)

@@ -7,12 +7,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate
+from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate, embedded_gate
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.mentions import find_mentions
 from radreward.text.normalization import MAX_REPORT_CHARS
+from radreward.text.recognition import reads_as_report
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
 from radreward.text.sentence_splitter import split_sentences
@@ -152,6 +153,15 @@ def describes_finding(text: str, gate: FindingGate) -> bool:
     names = [(sentence, name) for sentence, name in gate.similar_names(sentences).items() if name.finding]
     similar = [sentence for sentence, name in names if name.similarity >= SIMILAR]
     return len(gate.dismissed(similar, LIKELY)) < len(similar) or any(name.similarity >= CLEAR for _, name in names)
+
+
+def is_report(text: str) -> bool:
+    """Return True if a text has a word of a report, or describes a finding in other words.
+
+    >>> is_report("Clear lungs."), is_report("The backbone bends slightly to the left."), is_report("The cat sat.")
+    (True, True, False)
+    """
+    return reads_as_report(text) or describes_finding(text, embedded_gate())
 
 
 def fact_in_other_words(statement: str, finding: str) -> Fact | None:

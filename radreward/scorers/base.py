@@ -15,7 +15,6 @@ from radreward.errors import InputError
 from radreward.io.hub import upload_model
 from radreward.io.tables import is_valid_utf8
 from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output
-from radreward.scorers.recognition import is_report
 from radreward.text.normalization import MAX_REPORT_CHARS, normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores
@@ -294,6 +293,8 @@ class Scorer(ABC):
         """Return the reason why this scorer cannot score a pair, or None."""
         if (error := validate_pair(reference, candidate)) or not self.requires_report:
             return error
+        from radreward.models.report_findings import is_report  # imports the encoder
+
         for field, text in (("reference", reference), ("candidate", candidate)):
             if not is_report(text):
                 return PairError(field, f"{STATUS_NO_REPORT} in the {field}")

@@ -98,7 +98,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     for phrase in CHANGE.finditer(masked):
         if _DEVICE_CHANGE.search(phrase[0]) and (not is_device or _is_moved(masked, phrase)):
             continue
-        change = CHANGE_OF_PHRASE[phrase[0]]
+        if (change := CHANGE_OF_PHRASE[phrase[0]]) is None:
+            continue
         if change == "resolved" and (_ONE_OF_SEVERAL.search(masked) or _OF_NEXT_NAME.search(masked)):
             continue
         if phrase[0] == "no longer" and _STILL_THERE.match(masked, phrase.end()):

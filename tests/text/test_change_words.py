@@ -77,6 +77,11 @@ def test_a_moved_device_is_present(sentence: str) -> None:
     assert [fact.polarity for fact in sentence_facts(sentence)] == ["present"]
 
 
+def test_a_patient_who_clears_secretions_does_not_improve() -> None:
+    [fact] = sentence_facts("The patient is clearing secretions, pneumonia unchanged.")
+    assert (fact.finding, fact.polarity, fact.change) == ("pneumonia", "present", "stable")
+
+
 @given(
     st.sampled_from(["not", "not fully", "not yet been", "never been", "hardly", "only partly", "incompletely"]),
     st.sampled_from(["cleared", "drained", "evacuated", "resected", "removed", "withdrawn", "retrieved", "resolved"]),
