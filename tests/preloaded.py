@@ -21,7 +21,7 @@ import radreward.synthesis  # noqa: E402
 import radreward.systems.er2score.scorer  # noqa: E402
 import radreward.tuning.study  # noqa: E402, F401
 from radreward.cli import main  # noqa: E402
-from radreward.models.finding_gate import embedded_gate  # noqa: E402
+from radreward.models.finding_classifier import embedded_classifier  # noqa: E402
 from radreward.text.entities import rule_entities  # noqa: E402
 from radreward.text.standard_wording import may_report_finding  # noqa: E402
 from tests.quick_databases import read_migrations_once  # noqa: E402
@@ -35,7 +35,7 @@ with redirect_stdout(io.StringIO()), suppress(SystemExit):
     main(["fit", f"--config={Path(__file__).parents[1] / 'experiments/er2score/embedded.yaml'}", "--print_config"])
 may_report_finding("Small left pleural effusion.")
 rule_entities("Small left pleural effusion.")
-embedded_gate()
+embedded_classifier()
 
 gc.freeze()  # a process that looks for garbage among them would copy their memory
 gc.enable()

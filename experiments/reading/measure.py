@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from radreward.errors import InputError
 from radreward.io.text_tables import markdown_table, text_frame
 from radreward.io.validated_rows import RowError, read_validated_rows, text_field
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import read_findings
 from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
@@ -73,7 +73,9 @@ def merged(facts: Iterable[tuple[str, Stated]]) -> Facts:
 
 def read_facts(texts: Sequence[str], with_names: bool) -> list[Facts]:
     """Return what the rules read in each text, and with names also what a statement in other words is taken for."""
-    named = read_findings(texts, embedded_gate()) if with_names else {}  # in one call, which compares all words at once
+    named = (
+        read_findings(texts, embedded_classifier()) if with_names else {}
+    )  # in one call, by which statements are encoded together
     read = []
     for text in texts:
         facts = list(parse_report(text).facts)

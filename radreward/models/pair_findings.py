@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from radreward.models.finding_gate import FindingGate
-from radreward.models.finding_names import SimilarName
+from radreward.models.finding_classifier import FindingClassifier, Reading
 from radreward.models.report_findings import ReportFindings, fact_in_other_words, read_findings
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
@@ -20,41 +19,41 @@ from radreward.text.unstated import calls_normal
 
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
 _CERTAIN = 0.7
-"""Similarity from which a statement means the most similar name and no other."""
+"""Share from which a statement means the most probable finding and no other."""
 _MIN_WORDS = 3
-"""Lowest number of words of a clause that is compared with names of findings."""
+"""Lowest number of words of a clause that may be taken for a finding."""
 PairFindings = tuple[ReportFindings, ReportFindings]
 """Findings of a reference and of its candidate."""
 
 
 def read_pairs(
-    references: Sequence[str], candidates: Sequence[str], gate: FindingGate, recognize: bool = True
+    references: Sequence[str], candidates: Sequence[str], classifier: FindingClassifier, recognize: bool = True
 ) -> list[PairFindings]:
     """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
 
     If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
-    its names are among the most similar ones, see `SimilarName.near`. The rules must not read these words, or read them
-    in part, match none of their findings, and read none whose name is more similar. No words are taken that call
-    something normal, or that are very similar to the name of another finding. To recognize one given finding is easier
-    than to find the right one among all.
+    it is among the most probable ones, see `Reading.near`. The rules must not read these words, or read them in part,
+    match none of their findings, and read none that is more probable. No words are taken that call something normal, or
+    of which another finding is almost certain. To recognize one given finding is easier than to find the right one
+    among all.
 
     Args:
         references: References.
         candidates: The candidate of each.
-        gate: The gate.
+        classifier: Classifier of the statements that the rules do not read.
         recognize: See `read_findings`.
 
-    >>> from radreward.models.finding_gate import embedded_gate
+    >>> from radreward.models.finding_classifier import embedded_classifier
     >>> other_words = "Lymph glands at both lung roots are swollen."
-    >>> [(_, candidate)] = read_pairs(["Hilar adenopathy."], [other_words], embedded_gate(), recognize=False)
+    >>> [(_, candidate)] = read_pairs(["Hilar adenopathy."], [other_words], embedded_classifier(), recognize=False)
     >>> [(fact.finding, fact.location) for fact in candidate.facts]
     [('adenopathy', None)]
     """
-    findings = read_findings((*references, *candidates), gate, recognize)
+    findings = read_findings((*references, *candidates), classifier, recognize)
     pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
     open_pairs = {pair: _OpenPair.of(findings[pair[0]], findings[pair[1]]) for pair in pairs}
-    names = gate.similar_names(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
-    read = {pair: open_pair.read(names) for pair, open_pair in open_pairs.items()}
+    readings = classifier.readings(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
+    read = {pair: open_pair.read(readings) for pair, open_pair in open_pairs.items()}
     return [read[pair] for pair in zip(references, candidates, strict=True)]
 
 
@@ -73,13 +72,13 @@ class _Statement(NamedTuple):
         """Findings that it no longer states if it is taken for another one."""
         return self.read | self.recognized
 
-    def means(self, finding: str, names: Mapping[str, SimilarName]) -> bool:
+    def means(self, finding: str, readings: Mapping[str, Reading]) -> bool:
         """Return True if it may mean a finding, rather than another one."""
-        name = names[self.text]
-        near = name.near
+        reading = readings[self.text]
+        near = reading.near
         return (
             finding in near
-            and (finding == name.finding or name.similarity < _CERTAIN)
+            and (finding == reading.finding or reading.share < _CERTAIN)
             and self.read.isdisjoint(near[: near.index(finding)])
         )
 
@@ -91,12 +90,12 @@ class _OpenSide(NamedTuple):
     statements: tuple[_Statement, ...]
     """Statements whose findings have no match either, or are not read; none if the other report has no such finding."""
 
-    def take(self, wanted: Iterable[Fact], names: Mapping[str, SimilarName]) -> Iterator[tuple[_Statement, Fact]]:
+    def take(self, wanted: Iterable[Fact], readings: Mapping[str, Reading]) -> Iterator[tuple[_Statement, Fact]]:
         """Yield the statements that are taken for one of the findings of the other report, with what they state."""
         free = list(self.statements)
         for finding in (fact.finding for fact in wanted if not self.findings.denies(fact.finding)):
-            options = (entry for entry in free if entry.means(finding, names))
-            closest = sorted(options, key=lambda entry: names[entry.text].near.index(finding))  # noqa: B023 - used at once
+            options = (entry for entry in free if entry.means(finding, readings))
+            closest = sorted(options, key=lambda entry: readings[entry.text].near.index(finding))  # noqa: B023 - used at once
             stated = ((entry, fact_in_other_words(entry.text, finding)) for entry in closest)
             if taken := next(((entry, fact) for entry, fact in stated if fact and fact.positive), None):
                 free.remove(taken[0])
@@ -125,12 +124,12 @@ class _OpenPair(NamedTuple):
         for side in self:
             yield from (entry.text for entry in side.statements)
 
-    def read(self, names: Mapping[str, SimilarName]) -> PairFindings:
+    def read(self, readings: Mapping[str, Reading]) -> PairFindings:
         """Return the findings of both reports with the statements that are taken for a finding of the other one."""
-        candidate = list(self.candidate.take(self.reference.unmatched, names))
+        candidate = list(self.candidate.take(self.reference.unmatched, readings))
         replaced = {finding for entry, _ in candidate for finding in entry.replaced}
         wanted = (fact for fact in self.candidate.unmatched if fact.finding not in replaced)
-        reference = list(self.reference.take(wanted, names))
+        reference = list(self.reference.take(wanted, readings))
         return _with_taken(self.reference.findings, reference), _with_taken(self.candidate.findings, candidate)
 
 

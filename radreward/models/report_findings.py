@@ -7,7 +7,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from radreward.models.finding_gate import LIKELY, POSSIBLE, PROBABLE, FindingGate, embedded_gate
+from radreward.models.finding_classifier import LIKELY, POSSIBLE, PROBABLE, FindingClassifier, embedded_classifier
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
@@ -19,10 +19,8 @@ from radreward.text.sentence_parser import described_facts, sentence_facts
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.unstated import calls_normal
 
-SIMILAR = 0.6
-"""Lowest similarity of a statement that passes `LIKELY` with the names of the finding that it is taken for."""
-CLEAR = 0.8
-"""Lowest similarity of a sentence by which a text reads as a report, whatever the gate says."""
+CERTAIN = 0.5
+"""Lowest share of the most probable finding of a statement that passes `LIKELY` and is taken for it."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -77,40 +75,42 @@ class ReportFindings(NamedTuple):
         return not self.denied.isdisjoint(ancestors(finding))
 
 
-def read_findings(reports: Iterable[str], gate: FindingGate, recognize: bool = True) -> dict[str, ReportFindings]:
-    """Return the findings of each distinct report. Statements that the rules do not read must pass the gate.
+def read_findings(
+    reports: Iterable[str], classifier: FindingClassifier, recognize: bool = True
+) -> dict[str, ReportFindings]:
+    """Return the findings of each distinct report. The classifier reads the statements that the rules do not read.
 
-    A statement that passes `LIKELY` and is similar to the names of a finding, see `SIMILAR`, is taken for this finding,
-    with the details that the rules read in it; if it has resolved, the statement is left out.
+    A statement that passes `LIKELY` is taken for its most probable finding if this is `CERTAIN`, with the details that
+    the rules read in it; if it has resolved, the statement is left out.
 
     Args:
         reports: Reports.
-        gate: The gate.
+        classifier: Classifier of the statements that the rules do not read.
         recognize: False for a scorer whose model reads statements by itself: they all remain unread, also those which
-            hardly pass but are similar to a name.
+            hardly pass but are certain.
 
-    >>> from radreward.models.finding_gate import embedded_gate
+    >>> from radreward.models.finding_classifier import embedded_classifier
     >>> report = "Small left effusion. No edema. Feathery strands at the left base. Rotated film."
-    >>> [findings] = read_findings([report], embedded_gate()).values()
+    >>> [findings] = read_findings([report], embedded_classifier()).values()
     >>> [fact.finding for fact in findings.facts], findings.unread
     (['effusion'], ('Feathery strands at the left base.',))
     """
     readings = {report: read_report(report) for report in reports}
     unread = list(dict.fromkeys(chain.from_iterable(reading.unread for reading in readings.values())))
-    dismissed, impossible = gate.dismissed(unread, PROBABLE), gate.dismissed(unread, POSSIBLE)
-    names = gate.similar_names(unread).items()
-    similar = {text: name for text, name in names if name.finding and name.similarity >= SIMILAR}
+    dismissed, impossible = classifier.dismissed(unread, PROBABLE), classifier.dismissed(unread, POSSIBLE)
+    probable = classifier.readings(unread)
+    certain = {text for text, found in probable.items() if found.share >= CERTAIN}
     if not recognize:
-        dismissed -= similar.keys() - impossible
+        dismissed -= certain - impossible
         return {report: _findings(reading, dismissed, impossible, _NOTHING) for report, reading in readings.items()}
-    normal = {text for text in similar if calls_normal(text)}
+    normal = {text for text in certain if calls_normal(text)}
     dismissed |= normal
-    likely = {text: similar[text].finding for text in similar.keys() - normal - gate.dismissed(unread, LIKELY)}
-    stated = {text: fact_in_other_words(text, finding) for text, finding in likely.items()}
+    likely = set(unread) - normal - classifier.dismissed(unread, LIKELY)
+    stated = {text: fact_in_other_words(text, probable[text].finding) for text in likely}
     facts = {text: fact for text, fact in stated.items() if fact}
     resolved = {text for text, fact in facts.items() if not fact.positive}
     dismissed, impossible = dismissed | resolved, impossible | resolved
-    recognized = {text: (fact,) for text, fact in facts.items() if fact.positive}
+    recognized = {text: (fact,) for text, fact in facts.items() if fact.positive and text in certain}
     return {report: _findings(reading, dismissed, impossible, recognized) for report, reading in readings.items()}
 
 
@@ -140,19 +140,19 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(sorted(facts, key=lambda fact: tuple(map(str, fact))))
 
 
-def describes_finding(text: str, gate: FindingGate) -> bool:
-    """Return True if a sentence of a text passes `LIKELY` and is `SIMILAR` to the names of a finding, or is `CLEAR`.
+def describes_finding(text: str, classifier: FindingClassifier) -> bool:
+    """Return True if a sentence of a text passes `LIKELY`, and its most probable finding is `CERTAIN`.
 
     So do everyday texts about water, bends and breaks: "Water has gathered in the basement."
 
-    >>> from radreward.models.finding_gate import embedded_gate
-    >>> [describes_finding(text, embedded_gate()) for text in ("The backbone bends to the left.", "The cat sat.")]
+    >>> from radreward.models.finding_classifier import embedded_classifier
+    >>> texts = "The backbone bends to the left.", "The cat sat."
+    >>> [describes_finding(text, embedded_classifier()) for text in texts]
     [True, False]
     """
     sentences = split_sentences(text[:MAX_REPORT_CHARS])
-    names = [(sentence, name) for sentence, name in gate.similar_names(sentences).items() if name.finding]
-    similar = [sentence for sentence, name in names if name.similarity >= SIMILAR]
-    return len(gate.dismissed(similar, LIKELY)) < len(similar) or any(name.similarity >= CLEAR for _, name in names)
+    certain = [sentence for sentence, found in classifier.readings(sentences).items() if found.share >= CERTAIN]
+    return len(classifier.dismissed(certain, LIKELY)) < len(certain)
 
 
 def is_report(text: str) -> bool:
@@ -161,7 +161,7 @@ def is_report(text: str) -> bool:
     >>> is_report("Clear lungs."), is_report("The backbone bends slightly to the left."), is_report("The cat sat.")
     (True, True, False)
     """
-    return reads_as_report(text) or describes_finding(text, embedded_gate())
+    return reads_as_report(text) or describes_finding(text, embedded_classifier())
 
 
 def fact_in_other_words(statement: str, finding: str) -> Fact | None:

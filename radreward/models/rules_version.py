@@ -9,9 +9,8 @@ from pathlib import Path
 from radreward import text
 from radreward.criteria import error_counting, quality
 from radreward.io.artifacts import fingerprint
-from radreward.models import finding_comparison, finding_gate, finding_names, pair_findings, report_findings
-from radreward.models.finding_gate import EMBEDDED_GATE
-from radreward.models.finding_names import EMBEDDED_NAMES
+from radreward.models import finding_classifier, finding_comparison, pair_findings, report_findings
+from radreward.models.finding_classifier import EMBEDDED_CLASSIFIER
 
 
 @cache
@@ -22,6 +21,6 @@ def rules_version() -> str:
     True
     """
     folder = Path(inspect.getfile(text)).parent
-    modules = error_counting, quality, finding_comparison, finding_gate, finding_names, pair_findings, report_findings
+    modules = error_counting, quality, finding_classifier, finding_comparison, pair_findings, report_findings
     code = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, map(inspect.getfile, modules)))
-    return fingerprint({path.name: path for path in (*code, EMBEDDED_GATE, EMBEDDED_NAMES)})
+    return fingerprint({path.name: path for path in (*code, EMBEDDED_CLASSIFIER)})

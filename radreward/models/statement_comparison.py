@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain, groupby, islice
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from radreward.models.finding_gate import POSSIBLE, FindingGate
+from radreward.models.finding_classifier import POSSIBLE, FindingClassifier
 from radreward.models.pair_findings import read_pairs
 from radreward.models.report_findings import ReportFindings
 from radreward.text.fact_differences import Detail, find_differences, omits_place
@@ -52,7 +52,7 @@ class _Judgement(NamedTuple):
 
 
 def compare_statements(
-    reports: Mapping[Side, str], gate: FindingGate, recognize: bool = True
+    reports: Mapping[Side, str], classifier: FindingClassifier, recognize: bool = True
 ) -> list[ComparedStatement]:
     """Return the statements with findings or denials of both reports, those of the reference first, in text order.
 
@@ -62,22 +62,22 @@ def compare_statements(
 
     Args:
         reports: Both reports, normalized by `normalize_report`.
-        gate: Gate of the statements that the rules do not read.
+        classifier: Classifier of the statements that the rules do not read.
         recognize: See `read_pairs`.
 
-    >>> from radreward.models.finding_gate import embedded_gate
+    >>> from radreward.models.finding_classifier import embedded_classifier
     >>> texts = {Side.REFERENCE: "Left effusion. Scar. No edema.", Side.CANDIDATE: "Right effusion. Mild edema."}
-    >>> [(entry.side, entry.kind, entry.details) for entry in compare_statements(texts, embedded_gate())[:3]]
+    >>> [(entry.side, entry.kind, entry.details) for entry in compare_statements(texts, embedded_classifier())[:3]]
     [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
     """
     texts = reports[Side.REFERENCE], reports[Side.CANDIDATE]
-    [pair] = read_pairs([texts[0]], [texts[1]], gate, recognize)
+    [pair] = read_pairs([texts[0]], [texts[1]], classifier, recognize)
     findings = {Side.REFERENCE: pair[0], Side.CANDIDATE: pair[1]}
     facts = {side: entry.all_facts(read_report(reports[side]).facts) for side, entry in findings.items()}
     matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])
     sides = [_ReportSide(side, reports[side], findings[side], matches) for side in Side]
     unread = [text for report in reports.values() for text in read_report(report).unread]
-    possible = frozenset(unread) - gate.dismissed(unread, POSSIBLE)
+    possible = frozenset(unread) - classifier.dismissed(unread, POSSIBLE)
     compared: list[ComparedStatement] = []
     for own, other in (sides, sides[::-1]):
         for statement in own.statements:

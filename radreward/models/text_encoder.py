@@ -50,7 +50,7 @@ class TokenEmbeddings(NamedTuple):
     """Embeddings of the tokens of a text."""
 
     vectors: Tensor
-    """(L, D) float32 of length 1, special tokens included."""
+    """(L, D) float32 of length 1, special tokens included; of several layers, one after the other in each row."""
     content_mask: Tensor
     """(L,) bool: False for special tokens."""
     truncated: bool
@@ -62,7 +62,7 @@ class TextEncoder:
 
     Args:
         name: `embedded` (MiniLM), `tiny-bert`, a local folder or a Hub name.
-        layer: Layer of the hidden states, 0 for the embeddings; defaults to the last.
+        layer: Layer of the hidden states, or several, 0 for the embeddings; defaults to the last.
         device: Device of the encoder.
         allow_download: Allow the download of the encoder from the Hub.
         precision: Precision in which the encoder computes; the embeddings are float32.
@@ -78,17 +78,17 @@ class TextEncoder:
     def __init__(
         self,
         name: str = EMBEDDED_BACKBONE,
-        layer: int | None = None,
+        layer: int | tuple[int, ...] | None = None,
         device: str | torch.device = "auto",
         allow_download: bool = False,
         precision: Precision = "fp32",
     ) -> None:
-        self.layer = layer
+        self.layers = (layer,) if isinstance(layer, int) else layer
         self.device = resolve_device(device)
         self._model = frozen_encoder(name, self.device, allow_download, precision)
-        layers = int(self._model.config.num_hidden_layers)
-        if layer is not None and not 0 <= layer <= layers:
-            raise ValueError(f"Expected `layer` to be in 0 to {layers} but got {layer}.")
+        last = int(self._model.config.num_hidden_layers)
+        if not all(0 <= number <= last for number in self.layers or ()):
+            raise ValueError(f"Expected `layer` to be in 0 to {last} but got {layer}.")
         self._tokenizer: Any = load_tokenizer(name)
         self._special_ids = torch.tensor(self._tokenizer.all_special_ids)
         self.max_length = min(int(self._tokenizer.model_max_length), int(self._model.config.max_position_embeddings))
@@ -96,7 +96,7 @@ class TextEncoder:
     @property
     def embedding_dim(self) -> int:
         """Size of the vector of a token."""
-        return int(self._model.config.hidden_size)
+        return int(self._model.config.hidden_size) * len(self.layers or (None,))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -126,16 +126,16 @@ class TextEncoder:
             input_ids = pad_sequence(rows, batch_first=True)
             mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
             states = self._hidden_states(input_ids.to(self.device), mask.to(self.device))
-            for text, row, vectors in zip(batch, rows, F.normalize(states, dim=-1).cpu(), strict=True):
+            for text, row, vectors in zip(batch, rows, states.cpu(), strict=True):
                 content_mask = ~torch.isin(row, self._special_ids)
                 embeddings[text] = TokenEmbeddings(vectors[: len(row)], content_mask, text in long_texts)
         return embeddings
 
     def _hidden_states(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        """Return (B, L, D) states of (B, L) tokens; the mask is 0 at padding."""
-        output = self._model(input_ids, attention_mask=mask, output_hidden_states=self.layer is not None)
-        states: Tensor = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
-        return states.float()
+        """Return (B, L, D) states of (B, L) tokens, of length 1 for each layer; the mask is 0 at padding."""
+        output = self._model(input_ids, attention_mask=mask, output_hidden_states=self.layers is not None)
+        hidden = (output.hidden_states[layer] for layer in self.layers) if self.layers else (output.last_hidden_state,)
+        return torch.cat([F.normalize(states.float(), dim=-1) for states in hidden], dim=-1)
 
 
 def _length_batches(token_ids: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ import torch
 
 from radreward.criteria import CrimsonCriteria, crimson_score
 from radreward.io.artifacts import fingerprint
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.pair_findings import PairFindings, read_pairs
 from radreward.models.report_findings import ReportFindings
 from radreward.models.rules_version import rules_version
@@ -79,19 +79,19 @@ class Crimson(StatelessScorer):
     requires_report = True
 
     def __init__(self) -> None:
-        self.gate = embedded_gate()
+        self.classifier = embedded_classifier()
         super().__init__()
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes gate and rules."""
-        return super().code_version() + fingerprint(self.gate.fingerprint, rules_version())
+        """See `StatelessScorer.code_version`. The version includes classifier and rules."""
+        return super().code_version() + fingerprint(self.classifier.fingerprint, rules_version())
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
         """See `Scorer._score_in_context`."""
         pairs = list(zip(references, candidates, strict=True))
-        findings = read_pairs(references, candidates, self.gate)
+        findings = read_pairs(references, candidates, self.classifier)
         rows = [
             judge_findings(_all_facts(own[0], pair[0]), _all_facts(own[1], pair[1]), context)
             for pair, own, context in zip(pairs, findings, contexts, strict=True)

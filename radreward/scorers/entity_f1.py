@@ -9,8 +9,8 @@ import torch
 
 from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties, compare_findings
-from radreward.models.finding_gate import embedded_gate
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
@@ -60,13 +60,15 @@ class EntityF1(StatelessScorer):
     def __init__(self, tagger: str = "rules") -> None:
         self.tagger = tagger
         self._tagger = CachingTagger(load_tagger(tagger))
-        self.gate = embedded_gate()
+        self.classifier = embedded_classifier()
         self.requires_report = tagger == "rules"
         super().__init__()
 
     def code_version(self) -> str:
-        """See `StatelessScorer.code_version`. The version includes tagger, gate and rules."""
-        return super().code_version() + fingerprint(self._tagger.fingerprint(), self.gate.fingerprint, rules_version())
+        """See `StatelessScorer.code_version`. The version includes tagger, classifier and rules."""
+        return super().code_version() + fingerprint(
+            self._tagger.fingerprint(), self.classifier.fingerprint, rules_version()
+        )
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
@@ -76,7 +78,7 @@ class EntityF1(StatelessScorer):
         spaced = [_SPACES.sub(" ", text) for text in texts]
         entities = self._tagger.tag_reports(spaced)
         tuples = dict(zip(texts, map(_entity_tuples, entities), strict=True))
-        findings = finding_phrases(references, candidates, self.gate, self._tagger)
+        findings = finding_phrases(references, candidates, self.classifier, self._tagger)
         rows = [
             (tuples[reference], tuples[candidate]) for reference, candidate in zip(references, candidates, strict=True)
         ]

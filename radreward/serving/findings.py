@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.statement_comparison import UNMATCHED, ComparedStatement, FindingKind, compare_statements
 from radreward.scorers.chexpert_labels import NO_FINDING
 from radreward.scorers.crimson import JudgedFinding, UnreadStatement
@@ -94,7 +94,7 @@ def _complete(
     A finding without an error of its own has the criteria of its counterpart. As in the scorer, statements in other
     words are taken for a finding or not, see `read_findings`.
     """
-    judged, compared = list(judged), compare_statements(texts, embedded_gate(), recognize)
+    judged, compared = list(judged), compare_statements(texts, embedded_classifier(), recognize)
     unread = {side: [entry.text for entry in compared if (entry.side, entry.kind) == (side, "unread")] for side in Side}
     found: list[MarkedFinding] = []
     for side in Side:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward import load
-from radreward.models.finding_gate import FindingGate, embedded_gate
+from radreward.models.finding_classifier import FindingClassifier, embedded_classifier
 from radreward.models.pair_findings import read_pairs
 from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.models.statement_comparison import compare_statements
@@ -26,27 +26,27 @@ STATEMENTS = (
 
 
 @pytest.fixture(scope="module")
-def gate() -> FindingGate:
-    return embedded_gate()
+def classifier() -> FindingClassifier:
+    return embedded_classifier()
 
 
-def candidate_findings(reference: str, candidate: str, gate: FindingGate) -> ReportFindings:
-    [(_, findings)] = read_pairs([reference], [candidate], gate, recognize=False)
+def candidate_findings(reference: str, candidate: str, classifier: FindingClassifier) -> ReportFindings:
+    [(_, findings)] = read_pairs([reference], [candidate], classifier, recognize=False)
     return findings
 
 
-def test_unread_statement_is_taken_for_a_finding_of_the_other_report(gate: FindingGate) -> None:
-    findings = candidate_findings("Hilar adenopathy.", UNREAD, gate)
+def test_unread_statement_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
+    findings = candidate_findings("Hilar adenopathy.", UNREAD, classifier)
     assert [fact.finding for fact in findings.facts] == ["adenopathy"]
     assert findings.recognized.keys() == {UNREAD}
     assert findings.unread == ()
-    [(reference, _)] = read_pairs([UNREAD], ["Hilar adenopathy."], gate, recognize=False)
+    [(reference, _)] = read_pairs([UNREAD], ["Hilar adenopathy."], classifier, recognize=False)
     assert [fact.finding for fact in reference.facts] == ["adenopathy"]
 
 
-def test_statement_without_a_matching_finding_stays_as_it_is(gate: FindingGate) -> None:
-    findings = candidate_findings("Pneumoperitoneum.", UNREAD, gate)
-    assert findings == read_findings([UNREAD], gate, recognize=False)[UNREAD]
+def test_statement_without_a_matching_finding_stays_as_it_is(classifier: FindingClassifier) -> None:
+    findings = candidate_findings("Pneumoperitoneum.", UNREAD, classifier)
+    assert findings == read_findings([UNREAD], classifier, recognize=False)[UNREAD]
 
 
 @pytest.mark.parametrize(
@@ -59,38 +59,42 @@ def test_statement_without_a_matching_finding_stays_as_it_is(gate: FindingGate) 
         ("Pulmonary edema.", "Fluid surrounds the lung."),  # certainly an effusion
     ],
 )
-def test_statement_that_means_something_else_is_not_taken(reference: str, candidate: str, gate: FindingGate) -> None:
-    before = read_findings([candidate], gate, recognize=False)[candidate]
-    assert candidate_findings(reference, candidate, gate) == before
+def test_statement_that_means_something_else_is_not_taken(
+    reference: str, candidate: str, classifier: FindingClassifier
+) -> None:
+    before = read_findings([candidate], classifier, recognize=False)[candidate]
+    assert candidate_findings(reference, candidate, classifier) == before
 
 
-def test_clauses_of_a_statement_are_taken_for_several_findings(gate: FindingGate) -> None:
+def test_clauses_of_a_statement_are_taken_for_several_findings(classifier: FindingClassifier) -> None:
     candidate = "A little fluid in both pleural cavities; the aorta is uncoiled, and lymph glands are swollen."
-    findings = candidate_findings("Effusion. Adenopathy. Tortuous aorta.", candidate, gate)
+    findings = candidate_findings("Effusion. Adenopathy. Tortuous aorta.", candidate, classifier)
     assert sorted(fact.finding for fact in findings.facts) == ["adenopathy", "effusion", "tortuous"]
     compared = compare_statements(
-        {Side.REFERENCE: "Effusion. Adenopathy. Tortuous aorta.", Side.CANDIDATE: candidate}, gate, recognize=False
+        {Side.REFERENCE: "Effusion. Adenopathy. Tortuous aorta.", Side.CANDIDATE: candidate},
+        classifier,
+        recognize=False,
     )
     assert {entry.kind for entry in compared} == {"matched"}
 
 
-def test_what_the_gate_does_not_count_is_taken_for_a_finding_of_the_other_report(gate: FindingGate) -> None:
+def test_what_the_gate_does_not_count_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
     candidate = "Gas at the dome of the liver."
-    assert read_findings([candidate], gate)[candidate].facts == ()
-    [(_, findings)] = read_pairs(["Free air under the diaphragm."], [candidate], gate)
+    assert read_findings([candidate], classifier)[candidate].facts == ()
+    [(_, findings)] = read_pairs(["Free air under the diaphragm."], [candidate], classifier)
     assert [fact.finding for fact in findings.facts] == ["freeair"]
 
 
-def test_statement_is_taken_once(gate: FindingGate) -> None:
-    findings = candidate_findings("Sarcoidosis. Hilar adenopathy.", UNREAD, gate)
+def test_statement_is_taken_once(classifier: FindingClassifier) -> None:
+    findings = candidate_findings("Sarcoidosis. Hilar adenopathy.", UNREAD, classifier)
     assert len(findings.facts) == 1
 
 
 @given(st.lists(st.sampled_from(STATEMENTS), max_size=4), st.lists(st.sampled_from(STATEMENTS), max_size=4))
 def test_pairs_keep_their_order_and_what_is_matched(first: list[str], second: list[str]) -> None:
-    gate, texts = embedded_gate(), (" ".join(first), " ".join(second))
-    swapped, same, again = read_pairs([texts[1], texts[0], texts[1]], [texts[0], texts[0], texts[0]], gate)
-    alone = read_findings(texts, gate)
+    classifier, texts = embedded_classifier(), (" ".join(first), " ".join(second))
+    swapped, same, again = read_pairs([texts[1], texts[0], texts[1]], [texts[0], texts[0], texts[0]], classifier)
+    alone = read_findings(texts, classifier)
     assert swapped == again
     assert same == (alone[texts[0]], alone[texts[0]])
     for findings, text in zip(swapped, (texts[1], texts[0]), strict=True):
@@ -100,7 +104,7 @@ def test_pairs_keep_their_order_and_what_is_matched(first: list[str], second: li
 
 @given(hostile_reports(max_length=300), hostile_reports(max_length=300))
 def test_hostile_reports_are_read_in_pairs(first: str, second: str) -> None:
-    for findings, report in zip(*read_pairs([first], [second], embedded_gate()), (first, second), strict=True):
+    for findings, report in zip(*read_pairs([first], [second], embedded_classifier()), (first, second), strict=True):
         reading = read_report(report)
         known = {*reading.unread, *(entry.text for entry in reading.partly_read)}
         assert {*findings.recognized, *findings.unread} <= known

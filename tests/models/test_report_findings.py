@@ -2,12 +2,12 @@
 
 import pytest
 
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import read_findings
 
 
 def recognized(report: str) -> list[str]:
-    [findings] = read_findings([report], embedded_gate()).values()
+    [findings] = read_findings([report], embedded_classifier()).values()
     return [fact.finding for facts in findings.recognized.values() for fact in facts]
 
 
@@ -48,7 +48,7 @@ def test_limits_that_name_an_abnormality_are_taken_for_none(statement: str) -> N
     ],
 )
 def test_what_has_resolved_is_no_finding(statement: str) -> None:
-    [findings] = read_findings([statement], embedded_gate()).values()
+    [findings] = read_findings([statement], embedded_classifier()).values()
 
     assert not findings.facts
     assert not findings.unread
@@ -59,5 +59,5 @@ def test_statement_is_not_taken_for_what_it_denies() -> None:
 
 
 def test_what_has_gone_solid_is_not_left_out() -> None:
-    [findings] = read_findings(["The lower lobe has gone solid."], embedded_gate()).values()
+    [findings] = read_findings(["The lower lobe has gone solid."], embedded_classifier()).values()
     assert findings.facts or findings.unread or findings.possible

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.statement_comparison import ComparedStatement, compare_statements
 from radreward.synthesis.candidates import edit_candidate, random_report_source, with_prose
 from radreward.synthesis.report_styles import mixed_style
@@ -15,7 +15,7 @@ _IN_BOTH = ("matched", "differs", "contradicted")
 
 
 def compare(reference: str, candidate: str) -> list[ComparedStatement]:
-    return compare_statements({Side.REFERENCE: reference, Side.CANDIDATE: candidate}, embedded_gate())
+    return compare_statements({Side.REFERENCE: reference, Side.CANDIDATE: candidate}, embedded_classifier())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_generated_report_matches_itself_and_errors_are_found(seed: int) -> None
     assert {entry.kind for entry in itself} <= {"matched", "unread", None}
     candidate = normalize_report(with_prose(edit_candidate(report, 3, rng).report, rng).text)
     texts = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
-    found = compare_statements(texts, embedded_gate())
+    found = compare_statements(texts, embedded_classifier())
     assert {entry.kind for entry in found} & {"missed", "invented", "differs", "contradicted"}
     for entry in found:
         assert texts[entry.side][entry.start : entry.end] == entry.text

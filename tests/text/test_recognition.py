@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from radreward import load
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import describes_finding
 from radreward.scorers.base import STATUS_OK
 from radreward.synthesis.candidates import random_report_source
@@ -80,7 +80,7 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
 )
 def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
     assert not reads_as_report(text)
-    assert describes_finding(text, embedded_gate())
+    assert describes_finding(text, embedded_classifier())
     assert load("entity-f1").score(["Scoliosis. Clear lungs."], [text]).status == (STATUS_OK,)
 
 
@@ -88,4 +88,4 @@ def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
     "text", [*OTHER_TEXTS, "Please find the invoice attached.", "Both wings of the hotel are full."]
 )
 def test_other_text_describes_no_finding(text: str) -> None:
-    assert not describes_finding(text, embedded_gate())
+    assert not describes_finding(text, embedded_classifier())

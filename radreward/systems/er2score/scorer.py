@@ -18,7 +18,7 @@ from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision, check_precision
 from radreward.models.rules_version import rules_version
@@ -103,9 +103,9 @@ class RewardModelScorer(Scorer):
         self.precision, self.on_too_long, self.packing = precision, on_too_long, packing
         self._model = for_inference(model, precision)
         self.device = self._device = next(self._model.parameters()).device
-        # The gate of a template is on the CPU.
-        self._gate_precision: Precision = precision if self._device.type == "cpu" else "fp32"
-        self._template = artifact.template.in_bfloat16() if self._gate_precision == "bf16" else artifact.template
+        on_cpu: Precision = precision if self._device.type == "cpu" else "fp32"  # as the classifier of a template is
+        self._classifier = embedded_classifier(precision=on_cpu)
+        self._template = artifact.template.in_bfloat16() if on_cpu == "bf16" else artifact.template
         self._prompt_encoder = PromptEncoder(model.backbone.name, model.criteria, self._template, artifact.max_length)
         # Statements can be located only in prompts that contain nothing but the two reports.
         self.has_evidence = (
@@ -202,7 +202,7 @@ class RewardModelScorer(Scorer):
         """Return what rules decide about each pair; None if they have no share in the scores."""
         if not self.artifact.rule_share:
             return None
-        findings = read_pairs(references, candidates, embedded_gate(precision=self._gate_precision), recognize=False)
+        findings = read_pairs(references, candidates, self._classifier, recognize=False)
         return [
             AGREEMENT
             if wording_key(reference) == wording_key(candidate)
@@ -242,11 +242,7 @@ class RewardModelScorer(Scorer):
     ) -> tuple[tuple[StatementEvidence, ...] | None, ...]:
         """Return the statements of each pair with their errors, and add the share of rules to the (n, N) counts."""
         tags = self.artifact.model.criteria.tags
-        unread = (
-            embedded_gate(precision=self._gate_precision).in_other_words(_statement_texts(pairs))
-            if decisions
-            else frozenset[str]()
-        )
+        unread = self._classifier.in_other_words(_statement_texts(pairs)) if decisions else frozenset[str]()
         located: list[tuple[StatementEvidence, ...] | None] = []
         for row, pair in enumerate(pairs):
             if pair is None:

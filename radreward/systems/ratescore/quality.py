@@ -7,8 +7,8 @@ from itertools import chain
 
 from torch.nn import functional as F
 
+from radreward.models.finding_classifier import FindingClassifier
 from radreward.models.finding_comparison import FindingComparison, compare_findings
-from radreward.models.finding_gate import FindingGate
 from radreward.models.pair_findings import PairFindings, read_pairs
 from radreward.models.report_findings import ReportFindings
 from radreward.systems.ratescore.encoder import EntityEncoder
@@ -24,7 +24,7 @@ of generated and 300 pairs of real reports."""
 def finding_phrases(
     references: Sequence[str],
     candidates: Sequence[str],
-    gate: FindingGate,
+    classifier: FindingClassifier,
     tagger: Tagger,
     encoder: EntityEncoder | None = None,
 ) -> list[PairFindings]:
@@ -35,11 +35,11 @@ def finding_phrases(
     Args:
         references: References.
         candidates: The candidate of each.
-        gate: Gate of the statements that the rules do not read, see `read_pairs`.
+        classifier: Classifier of the statements that the rules do not read, see `read_pairs`.
         tagger: Tagger of entities.
         encoder: Gives the text of each entity, see `EntityEncoder.contextualize`; by default, it is its phrase.
     """
-    pairs = read_pairs(references, candidates, gate)
+    pairs = read_pairs(references, candidates, classifier)
     statements = list(dict.fromkeys(chain.from_iterable(entry.unread for pair in pairs for entry in pair)))
     phrases: dict[str, list[str]] = {}
     for statement, entities in zip(statements, tagger.tag_reports(statements), strict=True):

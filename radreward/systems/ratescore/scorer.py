@@ -15,8 +15,8 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties
-from radreward.models.finding_gate import embedded_gate
 from radreward.models.precision import require_fp32
 from radreward.models.rules_version import rules_version
 from radreward.scorers.base import (
@@ -106,7 +106,7 @@ class RaTEScore(Scorer):
         self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
         self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
         self.caching_tagger = CachingTagger(tagger)
-        self.gate = embedded_gate(str(encoder.device))
+        self.classifier = embedded_classifier(str(encoder.device))
 
     @property
     def sub_names(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class RaTEScore(Scorer):
         status, fields = tuple(status for status, _ in remarks), tuple(field for _, field in remarks)
         rejected = torch.tensor([value not in SCORED_STATUSES for value in status], dtype=torch.bool)
         total[rejected], sub_scores[rejected] = math.nan, math.nan
-        findings = finding_phrases(references, candidates, self.gate, self.caching_tagger, self.encoder)
+        findings = finding_phrases(references, candidates, self.classifier, self.caching_tagger, self.encoder)
         quality = matched_qualities(findings, contexts, self.encoder)
         return Scores(
             total=total.float(),
@@ -161,7 +161,7 @@ class RaTEScore(Scorer):
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
         parts = (self.tagger.fingerprint(), self.encoder.fingerprint, self.affinity.to_dict())
-        return fingerprint(*parts, self.gate.fingerprint, self.no_entity_score, self.on_too_long, rules_version())
+        return fingerprint(*parts, self.classifier.fingerprint, self.no_entity_score, self.on_too_long, rules_version())
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write settings, tagger, W and p. The encoder is stored by its name and settings, without weights.

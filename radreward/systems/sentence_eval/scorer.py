@@ -17,8 +17,8 @@ from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties
-from radreward.models.finding_gate import embedded_gate
 from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision
 from radreward.models.rules_version import rules_version
@@ -100,7 +100,7 @@ class SentenceScorer(Scorer):
         self.judge = judge
         if isinstance(judge, RelationJudge):
             self.device, self.precision = judge.device, judge.artifact.precision
-        self.gate = embedded_gate(str(self.device or "cpu"), self.precision)
+        self.classifier = embedded_classifier(str(self.device or "cpu"), self.precision)
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})
@@ -126,7 +126,7 @@ class SentenceScorer(Scorer):
         statuses: list[tuple[str, str | None]] = []
         evidence: list[tuple[JudgedSentence, ...] | None] = []
         sides = [[split_sentences(text) for text in texts] for texts in (references, candidates)]
-        findings = read_pairs(references, candidates, self.gate)
+        findings = read_pairs(references, candidates, self.classifier)
         rows_of_batch = zip(*sides, self.judge.judge(*sides), findings, contexts, strict=True)
         for reference, candidate, judgement, stated, context in rows_of_batch:
             status = _pair_status(reference, candidate, judgement)
@@ -176,10 +176,10 @@ class SentenceScorer(Scorer):
         return reference_hash(" ".join(reference)) in self.training_info.get(FITTED_REFERENCES, ())
 
     def fingerprint(self) -> str:
-        """Return a hash of judge, features, regressor, gate and rules."""
+        """Return a hash of judge, features, regressor, classifier and rules."""
         regressor = None if self.regressor is None else self.regressor.fingerprint()
         return fingerprint(
-            self.feature_set, self.judge.fingerprint(), regressor, self.gate.fingerprint, rules_version()
+            self.feature_set, self.judge.fingerprint(), regressor, self.classifier.fingerprint, rules_version()
         )
 
     def save_pretrained(self, folder: str | Path) -> None:

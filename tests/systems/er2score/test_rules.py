@@ -13,7 +13,7 @@ from radreward.criteria import CrimsonCriteria, RadCliQCriteria, RadCliQSignific
 from radreward.criteria.error_counting import OMISSION, FactError
 from radreward.data.statement_tokens import StatementTokens
 from radreward.models import load_reward_model
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import ReportFindings, read_findings
 from radreward.systems.er2score.rules import RuleDecision, decide
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, ERROR_COST, RewardModelScorer
@@ -41,7 +41,7 @@ FACTS = st.lists(
 
 
 def findings_of(*reports: str) -> list[ReportFindings]:
-    return list(read_findings(reports, embedded_gate(), recognize=False).values())
+    return list(read_findings(reports, embedded_classifier(), recognize=False).values())
 
 
 @given(FACTS, FACTS)

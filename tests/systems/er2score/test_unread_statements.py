@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import radreward
-from radreward.models.finding_gate import POSSIBLE, PROBABLE, embedded_gate
+from radreward.models.finding_classifier import POSSIBLE, PROBABLE, embedded_classifier
 from radreward.types import Scores
 
 OTHER = ("Two views of the chest were obtained.", "The patient is rotated.", "Clinical correlation is recommended.")
@@ -19,7 +19,7 @@ def _score(reference: str, candidate: str) -> Scores:
 
 def test_limits_differ_in_what_they_dismiss() -> None:
     unread = [*OTHER, UNKNOWN, "The trachea is visible."]
-    strict, lenient = (embedded_gate().dismissed(unread, limits) for limits in (PROBABLE, POSSIBLE))
+    strict, lenient = (embedded_classifier().dismissed(unread, limits) for limits in (PROBABLE, POSSIBLE))
     assert set(OTHER) <= lenient < strict
     assert UNKNOWN not in strict
 

@@ -97,7 +97,7 @@ def test_other_names_of_a_finding_are_right_and_other_findings_wrong(scorer: RaT
 
 def test_findings_exclude_normal_statements_and_body_parts(scorer: RaTEScore) -> None:
     unread = f"{REFERENCE} Spidery lines in the left lower lobe."
-    [(findings, normal)] = finding_phrases([unread], [NORMAL], scorer.gate, scorer.tagger, scorer.encoder)
+    [(findings, normal)] = finding_phrases([unread], [NORMAL], scorer.classifier, scorer.tagger, scorer.encoder)
     assert sorted(fact.finding for fact in findings.facts) == ["edema", "pneumothorax", "scoliosis"]
     assert len(findings.unread) == 1
     assert normal[:2] == ((), ())

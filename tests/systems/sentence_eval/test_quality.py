@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import radreward
-from radreward.models.finding_gate import embedded_gate
+from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import read_findings
 from radreward.scorers.base import Scorer
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
@@ -33,7 +33,7 @@ def scorer() -> Scorer:
 
 
 def quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: Sequence[str]) -> float:
-    found = [read_findings([" ".join(sentences)], embedded_gate()) for sentences in (reference, candidate)]
+    found = [read_findings([" ".join(sentences)], embedded_classifier()) for sentences in (reference, candidate)]
     first, second = (findings for entry in found for findings in entry.values())
     return judged_quality(judgement, (reference, candidate), (first, second))
 

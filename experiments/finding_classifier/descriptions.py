@@ -30,4 +30,4 @@ def plain_statements(*writers: str) -> tuple[str, ...]:
 
 @cache
 def _sections() -> dict[str, tuple[str, ...]]:
-    return read_sections("descriptions.txt", "experiments.finding_gate")
+    return read_sections("descriptions.txt", "experiments.finding_classifier")

@@ -1,6 +1,6 @@
-"""AUC of the gate's probability that a statement reports a finding, and recall and false positives of its rule.
+"""AUC of the classifier's probability that a statement reports a finding, and recall and false positives of its rule.
 
-python -m experiments.finding_gate.evaluate --csv indiana_reports.csv
+python -m experiments.finding_classifier.evaluate --csv indiana_reports.csv
 
 SYNTHETIC statements of labelled.jsonl: the held-out part was not used to choose the rule, unlike the development part
 and the sentences of --csv. The independent parts were written later, by others who knew neither. A sentence of a study
@@ -23,7 +23,7 @@ from experiments.openi.studies import Study, read_openi
 from radreward.cli.signature import add_signature
 from radreward.errors import InputError
 from radreward.io.text_tables import markdown_table, text_frame
-from radreward.models.finding_gate import POSSIBLE, embedded_gate, states_finding
+from radreward.models.finding_classifier import POSSIBLE, embedded_classifier, states_finding
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.standard_wording import may_report_finding
@@ -59,14 +59,14 @@ def coded_sentences(studies: Sequence[Study]) -> dict[str, bool]:
 
 
 def gate_rows(name: str, labels: Mapping[str, bool]) -> Iterator[list[str]]:
-    """Yield the row of each rule: the vocabulary, the rules of denials and normal statements, and the gate."""
-    gate, texts = embedded_gate(), list(labels)
-    auc = roc_auc_score(list(labels.values()), gate.probabilities(texts).numpy())
+    """Yield the row of each rule: the vocabulary, the rules of denials and normal statements, and the classifier."""
+    classifier, texts = embedded_classifier(), list(labels)
+    auc = roc_auc_score(list(labels.values()), classifier.probabilities(texts).numpy())
     rules = {
         "vocabulary reads a finding": set(filter(states_finding, texts)),
         "neither denial nor normal": set(filter(may_report_finding, texts)),
-        "gate": gate.reporting(texts),
-        "gate of er2score": gate.reporting(texts, POSSIBLE),
+        "classifier": classifier.reporting(texts),
+        "classifier of er2score": classifier.reporting(texts, POSSIBLE),
     }
     findings = {text for text, is_finding in labels.items() if is_finding}
     for rule, passed in rules.items():
