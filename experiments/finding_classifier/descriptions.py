@@ -1,4 +1,4 @@
-"""Findings in words other than their names, and statements without a finding, by two writers, of descriptions.txt."""
+"""Findings in words other than their names, and statements without a finding, by three writers, of descriptions.txt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 from radreward.text.section_files import phrases_of, read_sections
 
-WRITERS = ("first", "second")
+WRITERS = ("first", "second", "third")
 
 
 def described_findings(*writers: str) -> dict[str, str]:

@@ -58,7 +58,7 @@ def coded_sentences(studies: Sequence[Study]) -> dict[str, bool]:
     return labels
 
 
-def gate_rows(name: str, labels: Mapping[str, bool]) -> Iterator[list[str]]:
+def rule_rows(name: str, labels: Mapping[str, bool]) -> Iterator[list[str]]:
     """Yield the row of each rule: the vocabulary, the rules of denials and normal statements, and the classifier."""
     classifier, texts = embedded_classifier(), list(labels)
     auc = roc_auc_score(list(labels.values()), classifier.probabilities(texts).numpy())
@@ -66,7 +66,7 @@ def gate_rows(name: str, labels: Mapping[str, bool]) -> Iterator[list[str]]:
         "vocabulary reads a finding": set(filter(states_finding, texts)),
         "neither denial nor normal": set(filter(may_report_finding, texts)),
         "classifier": classifier.reporting(texts),
-        "classifier of er2score": classifier.reporting(texts, POSSIBLE),
+        "limits of er2score": classifier.reporting(texts, POSSIBLE),
     }
     findings = {text for text, is_finding in labels.items() if is_finding}
     for rule, passed in rules.items():
@@ -88,7 +88,7 @@ def main(*, csv: Path | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(markdown_table(text_frame(HEADER, [row for name, labels in data.items() for row in gate_rows(name, labels)])))
+    print(markdown_table(text_frame(HEADER, [row for name, labels in data.items() for row in rule_rows(name, labels)])))
     return 0
 
 

@@ -136,24 +136,30 @@ def _filled_lines(count: int, rng: Random) -> Iterator[LabelledStatement]:
     wording = read_wording()
     for kind in (*PROSE_KINDS, *NORMAL_KINDS):
         for _ in range(count):
-            yield LabelledStatement(_filled(rng.choice(wording[kind]), wording, rng), "", kind)
+            yield LabelledStatement(_filled(rng.choice(wording[kind]), wording, rng)[0], "", kind)
     for kind in PROSE_KINDS:
         for _ in range(count):
             yield LabelledStatement(prose_sentence(kind, rng).text, "", kind)
     for _ in range(10 * count):
-        yield LabelledStatement(_filled(rng.choice(wording["finding"]), wording, rng), ANY, "finding")
+        text, named = _filled(rng.choice(wording["finding"]), wording, rng)
+        yield LabelledStatement(text, named[0] if len(named) == 1 else ANY, "finding")
 
 
-def _filled(line: str, wording: dict[str, tuple[str, ...]], rng: Random) -> str:
-    """Return a line with names and words in its slots, each drawn anew."""
-    return capitalize_first(
-        re.sub(r"\{(\w+)\}", lambda slot: _name(rng) if slot[1] == "n" else rng.choice(wording[slot[1]]), line)
-    )
+def _filled(line: str, wording: dict[str, tuple[str, ...]], rng: Random) -> tuple[str, list[str]]:
+    """Return a line with names and words in its slots, each drawn anew, and the findings of the names."""
+    named: list[str] = []
+
+    def words(slot: re.Match[str]) -> str:
+        if slot[1] != "n":
+            return rng.choice(wording[slot[1]])
+        named.append(rng.choice(tuple(FINDINGS)))
+        return _name(named[-1], rng)
+
+    return capitalize_first(re.sub(r"\{(\w+)\}", words, line)), named
 
 
-def _name(rng: Random) -> str:
+def _name(key: str, rng: Random) -> str:
     """Return a name of a finding, or a phrase with its details."""
-    key = rng.choice(tuple(FINDINGS))
     if rng.random() < 0.5:
         return rng.choice(FINDINGS[key].plain_names)
     fact = sample_fact(key, rng)

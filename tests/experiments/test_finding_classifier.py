@@ -44,12 +44,12 @@ def test_table_has_a_row_per_rule_and_data(tmp_path: Path, capsys: pytest.Captur
     assert "nowhere.csv" in capsys.readouterr().err
 
 
-def test_every_finding_is_described_by_both_writers_and_no_text_occurs_twice() -> None:
+def test_every_finding_is_described_by_all_writers_and_no_text_occurs_twice() -> None:
     described = [described_findings(writer) for writer in WRITERS]
     for texts in described:
         counts = Counter(texts.values())
         assert counts.keys() == FINDINGS.keys()
-        assert min(counts.values()) >= 15
+        assert min(counts.values()) >= 12
     statements = [plain_statements(writer) for writer in WRITERS]
     distinct = {text.lower().rstrip(".") for part in (*described, *statements) for text in part}
     assert len(distinct) == sum(map(len, (*described, *statements)))
@@ -74,6 +74,8 @@ def test_names_in_sentences_and_descriptions_have_the_finding_and_no_text_occurs
     assert found["effusion"] == "effusion"
     assert {entry.finding for entry in statements if entry.kind == "name in a sentence"} <= FINDINGS.keys()
     assert {entry.finding for entry in statements if entry.kind in PROSE_KINDS} == {""}
-    assert {entry.finding for entry in statements if entry.kind == "finding"} == {ANY}
+    filled = [entry for entry in statements if entry.kind == "finding"]
+    assert all(entry.finding for entry in filled)
+    assert {ANY} < {entry.finding for entry in filled} <= {ANY, *FINDINGS}
     assert len({entry.text.lower() for entry in statements}) == len(statements)
     assert statements_version(statements) != statements_version(statements[1:])
