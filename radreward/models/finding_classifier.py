@@ -29,8 +29,8 @@ LAYERS = (0, 6)
 """Layers of the embedded encoder whose vectors are read: the embeddings know words, the last layer their sense."""
 HIDDEN_SIZE = 1024
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.1, 0.3
-NEAR_SHARE, NEAR_COUNT = 0.02, 6
-"""Lowest share of a finding that a statement may mean, and the number of such findings."""
+NEAR_RATIO, NEAR_COUNT = 0.1, 6
+"""Lowest share of a finding that a statement may mean, relative to the largest one, and the number of such findings."""
 _STATEMENTS_PER_BATCH = 256
 """Statements whose vectors of tokens are in memory together."""
 
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
     share: float
     """Its part of the probability of all findings, in (0, 1]."""
     near: tuple[str, ...]
-    """Findings that the statement may mean, see `NEAR_SHARE`, the most probable first."""
+    """Findings that the statement may mean, see `NEAR_RATIO`, the most probable first."""
 
 
 class FindingClassifier:
@@ -154,7 +154,7 @@ class FindingClassifier:
 
     def _reading(self, probability: float, shares: Sequence[float], columns: Sequence[int]) -> Reading:
         findings = [self.findings[column] for column in columns]
-        near = (finding for finding, share in zip(findings, shares, strict=True) if share >= NEAR_SHARE)
+        near = (key for key, share in zip(findings, shares, strict=True) if share >= NEAR_RATIO * shares[0])
         return Reading(probability, findings[0], shares[0], tuple(near))
 
     def save(self, path: str | Path) -> None:

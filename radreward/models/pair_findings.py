@@ -18,8 +18,6 @@ from radreward.text.standard_wording import may_report_finding
 from radreward.text.unstated import calls_normal
 
 _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
-_CERTAIN = 0.7
-"""Share from which a statement means the most probable finding and no other."""
 _MIN_WORDS = 3
 """Lowest number of words of a clause that may be taken for a finding."""
 PairFindings = tuple[ReportFindings, ReportFindings]
@@ -33,9 +31,8 @@ def read_pairs(
 
     If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
     it is among the most probable ones, see `Reading.near`. The rules must not read these words, or read them in part,
-    match none of their findings, and read none that is more probable. No words are taken that call something normal, or
-    of which another finding is almost certain. To recognize one given finding is easier than to find the right one
-    among all.
+    match none of their findings, and read none that is more probable. No words are taken that call something normal. To
+    recognize one given finding is easier than to find the right one among all.
 
     Args:
         references: References.
@@ -74,13 +71,8 @@ class _Statement(NamedTuple):
 
     def means(self, finding: str, readings: Mapping[str, Reading]) -> bool:
         """Return True if it may mean a finding, rather than another one."""
-        reading = readings[self.text]
-        near = reading.near
-        return (
-            finding in near
-            and (finding == reading.finding or reading.share < _CERTAIN)
-            and self.read.isdisjoint(near[: near.index(finding)])
-        )
+        near = readings[self.text].near
+        return finding in near and self.read.isdisjoint(near[: near.index(finding)])
 
 
 class _OpenSide(NamedTuple):

@@ -22,7 +22,7 @@ from radreward.models.finding_classifier import (
     EMBEDDED_CLASSIFIER,
     LAYERS,
     NEAR_COUNT,
-    NEAR_SHARE,
+    NEAR_RATIO,
     FindingClassifier,
     classifier_network,
     embedded_classifier,
@@ -85,7 +85,9 @@ def test_reading_is_that_of_the_formula(text: str) -> None:
     ordered = sorted(findings, key=findings.__getitem__, reverse=True)
     assert reading.finding == ordered[0]
     assert reading.share == pytest.approx(findings[ordered[0]], abs=1e-5)
-    assert reading.near == tuple(key for key in ordered[:NEAR_COUNT] if findings[key] >= NEAR_SHARE)
+    assert reading.near == tuple(
+        key for key in ordered[:NEAR_COUNT] if findings[key] >= NEAR_RATIO * findings[ordered[0]]
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5))

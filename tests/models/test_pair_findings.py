@@ -78,8 +78,8 @@ def test_clauses_of_a_statement_are_taken_for_several_findings(classifier: Findi
     assert {entry.kind for entry in compared} == {"matched"}
 
 
-def test_what_the_gate_does_not_count_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
-    candidate = "Gas at the dome of the liver."
+def test_what_does_not_count_alone_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
+    candidate = "Gas at the dome."
     assert read_findings([candidate], classifier)[candidate].facts == ()
     [(_, findings)] = read_pairs(["Free air under the diaphragm."], [candidate], classifier)
     assert [fact.finding for fact in findings.facts] == ["freeair"]
