@@ -2,8 +2,8 @@
 
 python -m experiments.finding_classifier.evaluate --csv indiana_reports.csv
 
-SYNTHETIC statements of labelled.jsonl: the held-out part was not used to choose the rule, unlike the development part
-and the sentences of --csv. The independent parts were written later, by others who knew neither. A sentence of a study
+SYNTHETIC statements of labelled.jsonl: limits were chosen with the development and the held-out part, and with the
+sentences of --csv. The independent parts were written later, by others who knew neither. A sentence of a study
 without codes reports none; one of a coded study that has a name of a coded finding reports one, even if it denies it;
 the others are left out.
 """

@@ -73,9 +73,8 @@ def merged(facts: Iterable[tuple[str, Stated]]) -> Facts:
 
 def read_facts(texts: Sequence[str], with_names: bool) -> list[Facts]:
     """Return what the rules read in each text, and with names also what a statement in other words is taken for."""
-    named = (
-        read_findings(texts, embedded_classifier()) if with_names else {}
-    )  # in one call, by which statements are encoded together
+    # In one call, so that statements are encoded together.
+    named = read_findings(texts, embedded_classifier()) if with_names else {}
     read = []
     for text in texts:
         facts = list(parse_report(text).facts)

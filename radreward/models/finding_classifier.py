@@ -30,7 +30,7 @@ LAYERS = (0, 6)
 HIDDEN_SIZE = 1024
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.1, 0.3
 NEAR_RATIO, NEAR_COUNT = 0.1, 6
-"""Lowest share of a finding that a statement may mean, relative to the largest one, and the number of such findings."""
+"""Lowest share of a finding that a statement may mean, relative to the largest one, and their largest number."""
 _STATEMENTS_PER_BATCH = 256
 """Statements whose vectors of tokens are in memory together."""
 
@@ -69,8 +69,8 @@ class FindingClassifier:
     """Probability that a statement reports a finding, rather than naming one or describing the examination, and which.
 
     p = softmax(W2 gelu(W1 v + b1) + b2) over no finding and the findings, where v is the mean of the vectors of the
-    tokens of a statement, special tokens excluded, by the `LAYERS` of a frozen encoder; without tokens, v = 0. The
-    probability that a statement reports a finding is 1 - p[0].
+    tokens of a statement, special tokens excluded, by the `LAYERS` of a frozen encoder. The probability that a
+    statement reports a finding is 1 - p[0], and 0 for a statement without known words.
 
     Statements of denials, normal states, technique, image quality, limits, artefacts, advice and indications have low
     probabilities. Statements in words that the vocabulary does not know are recognized by their sense: "Gas between the
@@ -146,10 +146,11 @@ class FindingClassifier:
         )
 
     def _compute(self, statements: list[str]) -> dict[str, Reading]:
-        logits = self.network(statement_vectors(self.encoder, statements))
-        none = logits.log_softmax(1)[:, 0]
+        vectors = statement_vectors(self.encoder, statements)
+        logits = self.network(vectors)
+        probabilities = -logits.log_softmax(1)[:, 0].expm1() * vectors.any(1)
         shares, columns = logits[:, 1:].softmax(1).topk(min(NEAR_COUNT, len(self.findings)), dim=1)
-        rows = zip((-none.expm1()).tolist(), shares.tolist(), columns.tolist(), strict=True)
+        rows = zip(probabilities.tolist(), shares.tolist(), columns.tolist(), strict=True)
         return dict(zip(statements, starmap(self._reading, rows), strict=True))
 
     def _reading(self, probability: float, shares: Sequence[float], columns: Sequence[int]) -> Reading:
@@ -206,9 +207,13 @@ def classifier_network(input_size: int, findings: int) -> nn.Sequential:
     )
 
 
-@lru_cache(4)  # one per device and precision
 def embedded_classifier(device: str = "cpu", precision: Precision = "fp32") -> FindingClassifier:
-    """Return the classifier of the package, which all scorers share."""
+    """Return the classifier of the package, which all scorers of a device and a precision share."""
+    return _embedded_classifier(device, precision)
+
+
+@lru_cache(4)
+def _embedded_classifier(device: str, precision: Precision) -> FindingClassifier:
     return FindingClassifier.load(device=device, precision=precision)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from radreward.models.finding_classifier import FindingClassifier, Reading
+from radreward.models.finding_classifier import POSSIBLE, FindingClassifier, Reading
 from radreward.models.report_findings import ReportFindings, fact_in_other_words, read_findings
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
@@ -30,9 +30,9 @@ def read_pairs(
     """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
 
     If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
-    it is among the most probable ones, see `Reading.near`. The rules must not read these words, or read them in part,
-    match none of their findings, and read none that is more probable. No words are taken that call something normal. To
-    recognize one given finding is easier than to find the right one among all.
+    it is among the most probable ones, see `Reading.near`, and the words are within `POSSIBLE`. The rules must not read
+    these words, or read them in part, match none of their findings, and read none that is more probable. No words are
+    taken that call something normal. To recognize one given finding is easier than to find the right one among all.
 
     Args:
         references: References.
@@ -49,7 +49,8 @@ def read_pairs(
     findings = read_findings((*references, *candidates), classifier, recognize)
     pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
     open_pairs = {pair: _OpenPair.of(findings[pair[0]], findings[pair[1]]) for pair in pairs}
-    readings = classifier.readings(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
+    texts = set(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
+    readings = classifier.readings(texts - classifier.dismissed(sorted(texts), POSSIBLE))
     read = {pair: open_pair.read(readings) for pair, open_pair in open_pairs.items()}
     return [read[pair] for pair in zip(references, candidates, strict=True)]
 
@@ -70,8 +71,8 @@ class _Statement(NamedTuple):
         return self.read | self.recognized
 
     def means(self, finding: str, readings: Mapping[str, Reading]) -> bool:
-        """Return True if it may mean a finding, rather than another one."""
-        near = readings[self.text].near
+        """Return True if it may mean a finding, rather than another one; without a reading, it reports none."""
+        near = readings[self.text].near if self.text in readings else ()
         return finding in near and self.read.isdisjoint(near[: near.index(finding)])
 
 

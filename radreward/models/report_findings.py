@@ -20,7 +20,7 @@ from radreward.text.sentence_splitter import split_sentences
 from radreward.text.unstated import calls_normal
 
 CERTAIN = 0.5
-"""Lowest share of the most probable finding of a statement that passes `LIKELY` and is taken for it."""
+"""Lowest share of the most probable finding of a statement that is within `LIKELY` and is taken for it."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -80,14 +80,14 @@ def read_findings(
 ) -> dict[str, ReportFindings]:
     """Return the findings of each distinct report. The classifier reads the statements that the rules do not read.
 
-    A statement that passes `LIKELY` is taken for its most probable finding if this is `CERTAIN`, with the details that
-    the rules read in it; if it has resolved, the statement is left out.
+    A statement whose probability is within `LIKELY` is taken for its most probable finding if this is `CERTAIN`, with
+    the details that the rules read in it; if it has resolved, the statement is left out.
 
     Args:
         reports: Reports.
         classifier: Classifier of the statements that the rules do not read.
-        recognize: False for a scorer whose model reads statements by itself: they all remain unread, also those which
-            hardly pass but are certain.
+        recognize: False for a scorer whose model reads statements by itself: they all remain unread, also those
+            that pass only `POSSIBLE` but of which one finding is `CERTAIN`.
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> report = "Small left effusion. No edema. Feathery strands at the left base. Rotated film."
@@ -100,10 +100,11 @@ def read_findings(
     dismissed, impossible = classifier.dismissed(unread, PROBABLE), classifier.dismissed(unread, POSSIBLE)
     probable = classifier.readings(unread)
     certain = {text for text, found in probable.items() if found.share >= CERTAIN}
+    normal = {text for text in certain if calls_normal(text)}
+    certain -= normal
     if not recognize:
         dismissed -= certain - impossible
         return {report: _findings(reading, dismissed, impossible, _NOTHING) for report, reading in readings.items()}
-    normal = {text for text in certain if calls_normal(text)}
     dismissed |= normal
     likely = set(unread) - normal - classifier.dismissed(unread, LIKELY)
     stated = {text: fact_in_other_words(text, probable[text].finding) for text in likely}
@@ -141,7 +142,7 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def describes_finding(text: str, classifier: FindingClassifier) -> bool:
-    """Return True if a sentence of a text passes `LIKELY`, and its most probable finding is `CERTAIN`.
+    """Return True if a sentence of a text is within `LIKELY`, and its most probable finding is `CERTAIN`.
 
     So do everyday texts about water, bends and breaks: "Water has gathered in the basement."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from radreward import text
 from radreward.criteria import error_counting, quality
 from radreward.io.artifacts import fingerprint
-from radreward.models import finding_classifier, finding_comparison, pair_findings, report_findings
+from radreward.models import finding_classifier, finding_comparison, pair_findings, report_findings, text_encoder
 from radreward.models.finding_classifier import EMBEDDED_CLASSIFIER
 
 
@@ -21,6 +21,7 @@ def rules_version() -> str:
     True
     """
     folder = Path(inspect.getfile(text)).parent
-    modules = error_counting, quality, finding_classifier, finding_comparison, pair_findings, report_findings
+    models = finding_classifier, finding_comparison, pair_findings, report_findings, text_encoder
+    modules = error_counting, quality, *models
     code = (*(path for path in folder.iterdir() if path.is_file()), *map(Path, map(inspect.getfile, modules)))
     return fingerprint({path.name: path for path in (*code, EMBEDDED_CLASSIFIER)})

@@ -100,8 +100,10 @@ class TextEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of tokenizer and weights."""
-        return fingerprint(self._tokenizer.backend_tokenizer.to_str(), self._model.state_dict())
+        """SHA-256 of tokenizer, weights and layers."""
+        return fingerprint(
+            self._tokenizer.backend_tokenizer.to_str(), self._model.state_dict(), list(self.layers or ())
+        )
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], truncate: bool = True) -> dict[str, TokenEmbeddings]:

@@ -23,6 +23,7 @@ from radreward.models.finding_classifier import (
     LAYERS,
     NEAR_COUNT,
     NEAR_RATIO,
+    POSSIBLE,
     FindingClassifier,
     classifier_network,
     embedded_classifier,
@@ -70,11 +71,14 @@ def test_probabilities_of_any_text_do_not_depend_on_the_batch(texts: list[str]) 
 @pytest.mark.parametrize("text", [*REPORTING, *NOT_REPORTING])
 def test_reading_is_that_of_the_formula(text: str) -> None:
     classifier = embedded_classifier()
+    if not text:
+        assert classifier.readings([text])[text].probability == 0
+        return
     means = []
     for layer in LAYERS:
         tokens = TextEncoder(layer=layer, device="cpu").encode([text])[text]
         content = tokens.vectors[tokens.content_mask].double()
-        means.append(content.mean(0) if len(content) else torch.zeros(384).double())
+        means.append(content.mean(0))
     weights = {name: value.double() for name, value in classifier.network.state_dict().items()}
     hidden = weights["1.weight"] @ torch.cat(means) + weights["1.bias"]
     hidden = hidden * (1 + torch.erf(hidden / 2**0.5)) / 2
@@ -88,6 +92,18 @@ def test_reading_is_that_of_the_formula(text: str) -> None:
     assert reading.near == tuple(
         key for key in ordered[:NEAR_COUNT] if findings[key] >= NEAR_RATIO * findings[ordered[0]]
     )
+
+
+@pytest.mark.parametrize("text", ["", " ", "x" * 300, "N/A", "3)", "10/12/2020", "14:30", "XXXX.", "12345"])
+def test_what_has_no_words_reports_no_finding(text: str) -> None:
+    assert embedded_classifier().probabilities([text]).item() < POSSIBLE.unknown
+
+
+def test_scorers_share_one_classifier_and_bfloat16_is_close_to_it() -> None:
+    assert embedded_classifier() is embedded_classifier("cpu", "fp32") is embedded_classifier(precision="fp32")
+    texts = [*REPORTING, *NOT_REPORTING]
+    half = embedded_classifier(precision="bf16").probabilities(texts)
+    torch.testing.assert_close(half, embedded_classifier().probabilities(texts), rtol=0, atol=0.1)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5))
@@ -108,7 +124,7 @@ def test_loss_is_the_mean_that_a_loop_computes(seed: int, classes: int) -> None:
 
 def test_fit_is_deterministic_and_its_files_load(tmp_path: Path) -> None:
     paths = [tmp_path / str(number) / "classifier.safetensors" for number in range(2)]
-    assert [fit(output=path, per_kind=2, every=40, steps=5) for path in paths] == [0, 0]
+    assert [fit(output=path, per_kind=2, every=400, steps=5) for path in paths] == [0, 0]
     assert paths[0].read_bytes() == paths[1].read_bytes()
     loaded = FindingClassifier.load(paths[0])
     assert loaded.fingerprint == FindingClassifier.load(paths[1]).fingerprint != embedded_classifier().fingerprint

@@ -78,6 +78,20 @@ def test_clauses_of_a_statement_are_taken_for_several_findings(classifier: Findi
     assert {entry.kind for entry in compared} == {"matched"}
 
 
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "the patient was asked to come back in two weeks",
+        "the patient was imaged sitting on the edge of the bed",
+        "comparison is made with the film of March",
+    ],
+)
+def test_clause_without_a_finding_is_taken_for_none(clause: str, classifier: FindingClassifier) -> None:
+    reference = "Small right effusion. Low lung volumes. Pneumonia. Lung mass. Abscess. Step-off of a rib."
+    findings = candidate_findings(reference, f"Small right effusion of unclear cause and {clause}.", classifier)
+    assert [fact.finding for fact in findings.facts] == ["effusion"]
+
+
 def test_what_does_not_count_alone_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
     candidate = "Gas at the dome."
     assert read_findings([candidate], classifier)[candidate].facts == ()

@@ -46,7 +46,15 @@ def test_details_of_a_statement_in_other_words_are_read() -> None:
     text = "Large rim of gas around the collapsed left lung edge, bigger than before."
     [findings] = read_findings([text], _certain_classifier()).values()
     [fact] = findings.facts
-    assert fact.location == "left"
+    assert (fact.location, fact.severity, fact.change) == ("left", "severe", "increased")
+
+
+def test_statement_without_a_certain_finding_remains_unread() -> None:
+    classifier = _certain_classifier()
+    list(classifier.network.parameters())[-1][1:] = 0.0
+    list(classifier.network.parameters())[-2][1:] = 0.0
+    [left] = read_findings([FREE_AIR], classifier).values()
+    assert (left.facts, left.unread, left.recognized) == ((), (FREE_AIR,), {})
 
 
 def test_statements_without_findings_are_not_taken_for_findings() -> None:

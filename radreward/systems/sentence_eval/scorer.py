@@ -98,9 +98,11 @@ class SentenceScorer(Scorer):
     ) -> None:
         self.feature_names = feature_names(feature_set)
         self.judge = judge
+        precision: Precision = "fp32"
         if isinstance(judge, RelationJudge):
-            self.device, self.precision = judge.device, judge.artifact.precision
-        self.classifier = embedded_classifier(str(self.device or "cpu"), self.precision)
+            self.device, precision = judge.device, judge.artifact.precision
+        self.precision = precision
+        self.classifier = embedded_classifier(str(self.device or "cpu"), precision)
         self.regressor = regressor
         self.feature_set = feature_set
         self.training_info = dict(training_info or {})
