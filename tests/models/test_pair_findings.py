@@ -92,8 +92,11 @@ def test_clause_without_a_finding_is_taken_for_none(clause: str, classifier: Fin
     assert [fact.finding for fact in findings.facts] == ["effusion"]
 
 
-def test_what_does_not_count_alone_is_taken_for_a_finding_of_the_other_report(classifier: FindingClassifier) -> None:
-    candidate = "Gas at the dome."
+def test_what_is_not_certain_alone_is_taken_for_a_finding_of_the_other_report(
+    classifier: FindingClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("radreward.models.report_findings.CERTAIN", 1.1)
+    candidate = "Gas at the dome of the liver."
     assert read_findings([candidate], classifier)[candidate].facts == ()
     [(_, findings)] = read_pairs(["Free air under the diaphragm."], [candidate], classifier)
     assert [fact.finding for fact in findings.facts] == ["freeair"]

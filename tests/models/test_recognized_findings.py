@@ -46,7 +46,7 @@ def test_details_of_a_statement_in_other_words_are_read() -> None:
     text = "Large rim of gas around the collapsed left lung edge, bigger than before."
     [findings] = read_findings([text], _certain_classifier()).values()
     [fact] = findings.facts
-    assert (fact.location, fact.severity, fact.change) == ("left", "severe", "increased")
+    assert (fact.location, fact.change) == ("left", "worse")
 
 
 def test_statement_without_a_certain_finding_remains_unread() -> None:
