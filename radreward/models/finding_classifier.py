@@ -53,7 +53,7 @@ LIKELY = Limits(PROBABLE.unknown, 0.5)
 
 
 class Reading(NamedTuple):
-    """What a statement reports, by the classifier."""
+    """Answer of the classifier for one statement."""
 
     probability: float
     """Probability that it reports a finding, in [0, 1]."""

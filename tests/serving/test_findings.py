@@ -76,7 +76,7 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
 
 @pytest.mark.parametrize("name", ["crimson", "entity-f1", "ratescore", "sentence-eval"])
 def test_statement_that_only_may_report_a_finding_is_not_read_and_not_missed(name: str) -> None:
-    odd, edema = "Honeycomb-like texture at both bases.", "Edema."
+    odd, edema = "Something odd is noted.", "Edema."
     scores = load(name).score([f"{odd} {edema}"], [edema])
     assert scores.evidence
     found = marked_findings(scores.evidence[0], {Side.REFERENCE: f"{odd} {edema}", Side.CANDIDATE: edema})
