@@ -24,8 +24,6 @@ ANY = "any"
 """In place of the key of a finding: a statement that reports one which is not known, or several."""
 NORMAL_KINDS = ("filler", "unchanged", "normal", "denial")
 PROSE_KINDS = ("technique", "quality", "limit", "artefact", "advice", "indication", "comparison")
-
-
 CARRIERS = (
     "There is {n}.",
     "{n} is seen.",
