@@ -1,4 +1,4 @@
-"""Findings in words other than their names, and statements without a finding, by three writers, of descriptions.txt."""
+"""Statements in descriptions.txt: findings in words other than their names, no finding, and other findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 from radreward.text.section_files import phrases_of, read_sections
 
-WRITERS = ("first", "second", "third")
+WRITERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
 def described_findings(*writers: str) -> dict[str, str]:
@@ -26,6 +26,16 @@ def plain_statements(*writers: str) -> tuple[str, ...]:
     True
     """
     return tuple(text for writer in writers for text in phrases_of([" ".join(_sections()[f"{writer} statements"])]))
+
+
+def other_statements() -> tuple[str, ...]:
+    """Return statements of an abnormality that do not say which it is, and those of findings without a key.
+
+    >>> "The mediastinum is abnormal." in other_statements()
+    True
+    """
+    sections = _sections()
+    return tuple(phrases_of([" ".join((*sections["vague statements"], *sections["statements of other findings"]))]))
 
 
 @cache

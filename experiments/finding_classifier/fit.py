@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from experiments.finding_classifier.statements import ANY, LabelledStatement, generate_statements, statements_version
 from radreward.cli.signature import add_signature
 from radreward.errors import InputError
-from radreward.models.finding_classifier import LAYERS, FindingClassifier, classifier_network, statement_vectors
+from radreward.models.finding_classifier import LAYERS, OTHER, FindingClassifier, classifier_network, statement_vectors
 from radreward.models.text_encoder import TextEncoder
 from radreward.text.findings import FINDINGS
 
@@ -66,7 +66,7 @@ def fit_classifier(
         steps: Number of batches.
         seed: Seed of start weights, batches and dropout.
     """
-    encoder, findings = TextEncoder(layer=LAYERS, device="cpu"), sorted(FINDINGS)
+    encoder, findings = TextEncoder(layer=LAYERS, device="cpu"), [*sorted(FINDINGS), OTHER]
     vectors = statement_vectors(encoder, [entry.text for entry in statements])
     classes = {"": _NO_FINDING, ANY: _ANY_FINDING} | {key: number for number, key in enumerate(findings, start=1)}
     labels = torch.tensor([classes[entry.finding] for entry in statements])

@@ -8,8 +8,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from experiments.finding_classifier.descriptions import WRITERS, described_findings, plain_statements
+from experiments.finding_classifier.descriptions import (
+    WRITERS,
+    described_findings,
+    other_statements,
+    plain_statements,
+)
 from radreward.io.artifacts import fingerprint
+from radreward.models.finding_classifier import OTHER
 from radreward.synthesis.fact_sampling import sample_fact, sample_facts, sample_findings
 from radreward.synthesis.grammar import fact_sentence, render_report
 from radreward.synthesis.noun_phrases import capitalize_first, noun_phrase
@@ -47,7 +53,7 @@ class LabelledStatement(NamedTuple):
 
     text: str
     finding: str
-    """Key of the finding that it reports, `ANY`, or empty."""
+    """Key of the finding that it reports, `ANY`, `OTHER`, or empty."""
     kind: str
 
 
@@ -80,6 +86,7 @@ def generate_statements(per_kind: int, seed: int = 0, writers: Sequence[str] = W
     statements += _in_sentences(names, rng)
     statements += (LabelledStatement(text, key, "description") for text, key in described_findings(*writers).items())
     statements += (LabelledStatement(text, "", "plain") for text in (*plain_statements(*writers), *SIMILAR_NAMES))
+    statements += (LabelledStatement(text, OTHER, "other finding") for text in other_statements())
     statements += [*_facts(10 * per_kind, rng), *_report_sentences(per_kind // 3, rng), *_filled_lines(per_kind, rng)]
     return list({entry.text.lower(): entry for entry in reversed(statements) if entry.text}.values())[::-1]
 

@@ -25,12 +25,16 @@ from radreward.text.standard_wording import may_report_finding
 
 EMBEDDED_CLASSIFIER = Path(__file__).with_name("embedded") / "finding_classifier.safetensors"
 DATA_CARD, KEYS = "data_card", "findings"
+OTHER = "other"
+"""In place of the key of a finding: one without a key, or an abnormality that a statement does not specify."""
 LAYERS = (0, 6)
 """Layers of the embedded encoder whose vectors are read: the embeddings know words, the last layer their sense."""
 HIDDEN_SIZE = 1024
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.1, 0.3
 NEAR_RATIO, NEAR_COUNT = 0.1, 6
-"""Lowest share of a finding that a statement may mean, relative to the largest one, and their largest number."""
+"""Lowest share of a finding that a statement may mean, relative to the largest one, `OTHER` included, and their largest
+number.
+"""
 _STATEMENTS_PER_BATCH = 256
 """Statements whose vectors of tokens are in memory together."""
 
@@ -58,9 +62,9 @@ class Reading(NamedTuple):
     probability: float
     """Probability that it reports a finding, in [0, 1]."""
     finding: str
-    """The most probable finding."""
+    """The most probable finding, `OTHER` excluded."""
     share: float
-    """Its part of the probability of all findings, in (0, 1]."""
+    """Its part of the probability of all findings, `OTHER` included, in (0, 1]."""
     near: tuple[str, ...]
     """Findings that the statement may mean, see `NEAR_RATIO`, the most probable first."""
 
@@ -68,8 +72,8 @@ class Reading(NamedTuple):
 class FindingClassifier:
     """Probability that a statement reports a finding, rather than naming one or describing the examination, and which.
 
-    p = softmax(W2 gelu(W1 v + b1) + b2) over no finding and the findings, where v is the mean of the vectors of the
-    tokens of a statement, special tokens excluded, by the `LAYERS` of a frozen encoder. The probability that a
+    p = softmax(W2 gelu(W1 v + b1) + b2) over no finding, the findings and `OTHER`, where v is the mean of the vectors
+    of the tokens of a statement, special tokens excluded, by the `LAYERS` of a frozen encoder. The probability that a
     statement reports a finding is 1 - p[0], and 0 for a statement without known words.
 
     Statements of denials, normal states, technique, image quality, limits, artefacts, advice and indications have low
@@ -79,7 +83,7 @@ class FindingClassifier:
 
     Args:
         network: A `classifier_network`.
-        findings: Keys of the findings, in the order of the outputs after that of no finding.
+        findings: Keys of the findings and `OTHER`, in the order of the outputs after that of no finding.
         encoder: The encoder.
         data_card: Metadata of the fit, stored for information only.
 
@@ -149,14 +153,14 @@ class FindingClassifier:
         vectors = statement_vectors(self.encoder, statements)
         logits = self.network(vectors)
         probabilities = -logits.log_softmax(1)[:, 0].expm1() * vectors.any(1)
-        shares, columns = logits[:, 1:].softmax(1).topk(min(NEAR_COUNT, len(self.findings)), dim=1)
+        shares, columns = logits[:, 1:].softmax(1).topk(min(NEAR_COUNT + 1, len(self.findings)), dim=1)
         rows = zip(probabilities.tolist(), shares.tolist(), columns.tolist(), strict=True)
         return dict(zip(statements, starmap(self._reading, rows), strict=True))
 
     def _reading(self, probability: float, shares: Sequence[float], columns: Sequence[int]) -> Reading:
-        findings = [self.findings[column] for column in columns]
-        near = (key for key, share in zip(findings, shares, strict=True) if share >= NEAR_RATIO * shares[0])
-        return Reading(probability, findings[0], shares[0], tuple(near))
+        findings = zip((self.findings[column] for column in columns), shares, strict=True)
+        (finding, share), *_ = known = [entry for entry in findings if entry[0] != OTHER][:NEAR_COUNT]
+        return Reading(probability, finding, share, tuple(key for key, part in known if part >= NEAR_RATIO * shares[0]))
 
     def save(self, path: str | Path) -> None:
         """Write the weights as float16, and findings and data card with their SHA-256 as JSON of the same name."""
@@ -177,7 +181,7 @@ class FindingClassifier:
         """
         config = read_config(Path(path).with_suffix(".json"), {DATA_CARD, KEYS}, files=(Path(path).name,))
         keys, state = config[KEYS], load_tensors(path)
-        if unknown := [key for key in keys if key not in FINDINGS]:
+        if unknown := [key for key in keys if key != OTHER and key not in FINDINGS]:
             raise InputError(f"{path}: Expected known findings but got {unknown[0]!r}. Fit the classifier again.")
         encoder = TextEncoder(layer=LAYERS, device=device, precision=precision)
         network = classifier_network(encoder.embedding_dim, len(keys))

@@ -70,6 +70,11 @@ class _Statement(NamedTuple):
         """Findings that it no longer states if it is taken for another one."""
         return self.read | self.recognized
 
+    def overlaps(self, other: _Statement) -> bool:
+        """Return True if a word belongs to both statements."""
+        is_part = self.text != self.sentence and other.text != other.sentence
+        return self.sentence == other.sentence and (self.text == other.text or not is_part)
+
     def means(self, finding: str, readings: Mapping[str, Reading]) -> bool:
         """Return True if it may mean a finding, rather than another one; without a reading, it reports none."""
         near = readings[self.text].near if self.text in readings else ()
@@ -87,11 +92,14 @@ class _OpenSide(NamedTuple):
         """Yield the statements that are taken for one of the findings of the other report, with what they state."""
         free = list(self.statements)
         for finding in (fact.finding for fact in wanted if not self.findings.denies(fact.finding)):
-            options = (entry for entry in free if entry.means(finding, readings))
-            closest = sorted(options, key=lambda entry: readings[entry.text].near.index(finding))  # noqa: B023 - used at once
-            stated = ((entry, fact_in_other_words(entry.text, finding)) for entry in closest)
+            ranked = [
+                (readings[entry.text].near.index(finding), len(entry.text), entry)
+                for entry in free
+                if entry.means(finding, readings)
+            ]
+            stated = ((entry, fact_in_other_words(entry.text, finding)) for *_, entry in sorted(ranked))
             if taken := next(((entry, fact) for entry, fact in stated if fact and fact.positive), None):
-                free.remove(taken[0])
+                free = [entry for entry in free if not entry.overlaps(taken[0])]
                 yield taken
 
 
@@ -129,7 +137,8 @@ class _OpenPair(NamedTuple):
 def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:
     """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding.
 
-    Those that call something normal are left out.
+    Those that call something normal are left out, and sentences of several findings and clauses, of which each may be
+    taken by itself.
     """
     for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
@@ -137,6 +146,8 @@ def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iter
         texts = (sentence, *(clauses if len(clauses) > 1 else ()))
         for text in (text for text in texts if not calls_normal(text)):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
+            if len(read) > 1 and len(texts) > 1 and text == sentence:
+                continue
             if not any(is_related(own, other) for own in read | recognized for other in matched) and (
                 read or may_report_finding(text)
             ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from itertools import chain
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from radreward.models.finding_classifier import LIKELY, POSSIBLE, PROBABLE, Find
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
+from radreward.text.lexicon import lowercase_same_length
 from radreward.text.mentions import find_mentions
 from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.recognition import reads_as_report
@@ -21,6 +23,7 @@ from radreward.text.unstated import calls_normal
 
 CERTAIN = 0.5
 """Lowest share of the most probable finding of a statement that is within `LIKELY` and is taken for it."""
+_CLAUSE_MARK = re.compile(r"\s*[,;:]\s+")
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -168,12 +171,15 @@ def is_report(text: str) -> bool:
 def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     """Return what a statement states about a finding that it does not name, as if the name were its last word.
 
-    A denial may belong to other words, as in "lucency without lung markings"; the finding is then present, as is one
-    that cannot change in "no longer aligned". None if the statement names the finding, or a more general one, which the
-    rules then read by themselves, or did not read since it is denied or only asked for.
+    A place may stand in any clause. A denial may belong to other words, as in "lucency without lung markings"; the
+    finding is then present, as is one that cannot change in "no longer aligned". None if the statement names the
+    finding, or a more general one, which the rules then read by themselves, or did not read since it is denied or only
+    asked for.
 
     >>> fact_in_other_words("Large rim of air around the left lung.", "pneumothorax")[2:4]
     ('left', 'severe')
+    >>> fact_in_other_words("On the right, the lines are close together.", "crowding").location
+    'right'
     >>> fact_in_other_words("The former fluid is gone.", "effusion").change
     'resolved'
     >>> fact_in_other_words("No pneumothorax, slight volume loss.", "tension")
@@ -183,7 +189,26 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
     if any(mention.finding in ancestors(finding) for mention in find_mentions(statement.lower())):
         return None
     name = FINDINGS[finding].plain_names[0]
-    stated = described_facts(f"{statement.rstrip(' .')} {name}.")
-    fact = next((fact for fact in stated if fact.finding == finding and fact.is_stated), Fact(finding))
+    fact = _stated(f"{statement.rstrip(' .')} {name}.", finding)
+    if not fact.location:
+        as_subject = _stated(f"{name} {_without_clauses(statement)}.", finding)
+        fact = fact._replace(location=as_subject.location, severity=fact.severity or as_subject.severity)
     fact = fact._replace(descriptors=tuple(word for word in fact.descriptors if word not in find_descriptors(name)))
     return fact if fact.positive or FINDINGS[finding].can_change else Fact(finding)
+
+
+def _stated(text: str, finding: str) -> Fact:
+    facts = described_facts(text)
+    return next((fact for fact in facts if fact.finding == finding and fact.is_stated), Fact(finding))
+
+
+def _without_clauses(statement: str) -> str:
+    """Return a statement without marks between clauses, and with a pronoun for each name of a finding.
+
+    >>> _without_clauses("At the base, beside the effusion, lines are close together.")
+    'At the base beside the it lines are close together'
+    """
+    text = statement.rstrip(" .")
+    for mention in reversed(find_mentions(lowercase_same_length(text))):
+        text = f"{text[: mention.start]}it{text[mention.end :]}"
+    return _CLAUSE_MARK.sub(" ", text)

@@ -93,6 +93,7 @@ class ParsedSentence(NamedTuple):
     """One per fact; empty if the sentence denies findings without their names."""
 
 
+_ENDS_IN = re.compile(r"\b(?:in|into|within) (?:the )?(?:(?:left|right) )?$")
 _LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = re.compile(
     compile_phrases(SEVERITY_OF_PHRASE).pattern
@@ -296,9 +297,9 @@ def _parse_mention(
 ) -> tuple[Fact, FactSpans]:
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
-    location = _LOCATION.search(own)
-    where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
+    location = _find_location(named, own)
+    where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change = change_of(context, finding.is_device)
@@ -323,6 +324,25 @@ def _parse_mention(
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
     return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
+
+
+def _find_location(finding: str, own: str) -> re.Match[str] | None:
+    """Return the place of a finding in its words: the first one, or that of a device that has no side.
+
+    In "right PICC tip in the SVC", the side is that of the arm. A place outside those of a well placed device is its
+    own only where it ends: "in the right internal jugular vein", not "via the subclavian vein".
+    """
+    found = list(_LOCATION.finditer(own))
+    allowed, device = FINDINGS[finding].locations, FINDINGS[finding].is_device
+    if not found or not device or _allowed_location(canonical_location(found[0][0]), allowed):
+        return found[0] if found else None
+    ends = (
+        match
+        for match in found
+        if canonical_location(match[0]) in allowed
+        or (stated_finding(finding, canonical_location(match[0])) != finding and _ENDS_IN.search(own[: match.start()]))
+    )
+    return next(ends, found[0])
 
 
 def _own_clause(own: str) -> str:

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from experiments.finding_classifier import recognition
-from experiments.finding_classifier.descriptions import WRITERS, described_findings, plain_statements
+from experiments.finding_classifier.descriptions import (
+    WRITERS,
+    described_findings,
+    other_statements,
+    plain_statements,
+)
 from experiments.finding_classifier.evaluate import coded_sentences, labelled_statements, main
 from experiments.finding_classifier.statements import (
     ANY,
@@ -18,6 +23,7 @@ from experiments.finding_classifier.statements import (
     statements_version,
 )
 from experiments.openi.studies import Study
+from radreward.models.finding_classifier import OTHER
 from radreward.text.findings import FINDINGS
 
 
@@ -51,8 +57,9 @@ def test_every_finding_is_described_by_all_writers_and_no_text_occurs_twice() ->
         assert counts.keys() == FINDINGS.keys()
         assert min(counts.values()) >= 12
     statements = [plain_statements(writer) for writer in WRITERS]
-    distinct = {text.lower().rstrip(".") for part in (*described, *statements) for text in part}
-    assert len(distinct) == sum(map(len, (*described, *statements)))
+    parts = (*described, *statements, other_statements())
+    distinct = {text.lower().rstrip(".") for part in parts for text in part}
+    assert len(distinct) == sum(map(len, parts))
     assert distinct.isdisjoint(name.rstrip(".") for name in known_names())
 
 
@@ -77,5 +84,6 @@ def test_names_in_sentences_and_descriptions_have_the_finding_and_no_text_occurs
     filled = [entry for entry in statements if entry.kind == "finding"]
     assert all(entry.finding for entry in filled)
     assert {ANY} < {entry.finding for entry in filled} <= {ANY, *FINDINGS}
+    assert {entry.kind for entry in statements if entry.finding == OTHER} == {"other finding"}
     assert len({entry.text.lower() for entry in statements}) == len(statements)
     assert statements_version(statements) != statements_version(statements[1:])

@@ -23,6 +23,7 @@ from radreward.models.finding_classifier import (
     LAYERS,
     NEAR_COUNT,
     NEAR_RATIO,
+    OTHER,
     POSSIBLE,
     FindingClassifier,
     classifier_network,
@@ -86,12 +87,27 @@ def test_reading_is_that_of_the_formula(text: str) -> None:
     findings = dict(zip(classifier.findings, (exponentials[1:] / exponentials[1:].sum()).tolist(), strict=True))
     reading = classifier.readings([text])[text]
     assert reading.probability == pytest.approx((exponentials[1:].sum() / exponentials.sum()).item(), abs=1e-5)
+    largest = max(findings.values())
+    del findings[OTHER]
     ordered = sorted(findings, key=findings.__getitem__, reverse=True)
     assert reading.finding == ordered[0]
     assert reading.share == pytest.approx(findings[ordered[0]], abs=1e-5)
-    assert reading.near == tuple(
-        key for key in ordered[:NEAR_COUNT] if findings[key] >= NEAR_RATIO * findings[ordered[0]]
-    )
+    assert reading.near == tuple(key for key in ordered[:NEAR_COUNT] if findings[key] >= NEAR_RATIO * largest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is a medical device over the left chest.",
+        "Some abnormality of the left lung that cannot be specified.",
+        "Spondylolisthesis of the lumbar spine.",
+    ],
+)
+def test_vague_statement_and_other_finding_mean_no_known_one(text: str) -> None:
+    reading = embedded_classifier().readings([text])[text]
+    assert reading.probability > 0.5
+    assert reading.share < 0.1
+    assert OTHER not in (*reading.near, reading.finding)
 
 
 @pytest.mark.parametrize("text", ["", " ", "x" * 300, "N/A", "3)", "10/12/2020", "14:30", "XXXX.", "12345"])

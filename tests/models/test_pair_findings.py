@@ -78,6 +78,19 @@ def test_clauses_of_a_statement_are_taken_for_several_findings(classifier: Findi
     assert {entry.kind for entry in compared} == {"matched"}
 
 
+def test_clause_is_taken_rather_than_its_sentence_and_other_findings_of_it_remain(classifier: FindingClassifier) -> None:
+    reference = "Left pneumothorax. Bronchiectasis of the lingula and the left lower lobe."
+    candidate = (
+        "Air has collected around the right lung; a drain is present on the left. "
+        "Airways of the left lower lobe are dilated and thick-walled, with a new lobar consolidation and an effusion."
+    )
+    findings = candidate_findings(reference, candidate, classifier)
+    places = {fact.finding: fact.location for fact in findings.facts}
+    assert places["pneumothorax"] == "right"
+    assert {"bronchiectasis", "consolidation", "effusion"} <= places.keys()
+    assert len(findings.facts) == len(places)
+
+
 @pytest.mark.parametrize(
     "clause",
     [

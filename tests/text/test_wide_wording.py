@@ -49,6 +49,12 @@ FINDINGS = {
     "Fracture of the left rib 3.": ("ribfx", "left rib3"),
     "ET tube tip in the right main bronchus.": ("ettlow", "right mainstem"),
     "NG tube tip in the oesophagus.": ("ngtmal", "esophagus"),
+    "NG tube tip in the left lower lobe bronchus.": ("ngtmal", None),
+    "The feeding tube has gone the wrong way, into the left lung.": ("ngtmal", None),
+    "Right PICC tip in the SVC.": ("picc", "svc"),  # the side of the arm is no place of the tip
+    "Right PICC tip in the right internal jugular vein.": ("piccmal", "jugular"),
+    "Central line via the left subclavian vein.": ("cvc", None),
+    "Left IJ catheter, tip at the cavoatrial junction.": ("cvc", "cavoatrial"),
     "Gas under the right hemidiaphragm.": ("freeair", None),
 }
 
