@@ -32,9 +32,7 @@ LAYERS = (0, 6)
 HIDDEN_SIZE = 1024
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.1, 0.3
 NEAR_RATIO, NEAR_COUNT = 0.1, 6
-"""Lowest share of a finding that a statement may mean, relative to the largest one, `OTHER` included, and their largest
-number.
-"""
+"""Lowest share of a finding that a statement may mean, relative to the largest one, and their largest number."""
 _STATEMENTS_PER_BATCH = 256
 """Statements whose vectors of tokens are in memory together."""
 
@@ -66,7 +64,7 @@ class Reading(NamedTuple):
     share: float
     """Its part of the probability of all findings, `OTHER` included, in (0, 1]."""
     near: tuple[str, ...]
-    """Findings that the statement may mean, see `NEAR_RATIO`, the most probable first."""
+    """Findings that the statement may mean, see `NEAR_RATIO`: those more probable than `OTHER`, the first one most."""
 
 
 class FindingClassifier:
@@ -158,9 +156,11 @@ class FindingClassifier:
         return dict(zip(statements, starmap(self._reading, rows), strict=True))
 
     def _reading(self, probability: float, shares: Sequence[float], columns: Sequence[int]) -> Reading:
-        findings = zip((self.findings[column] for column in columns), shares, strict=True)
-        (finding, share), *_ = known = [entry for entry in findings if entry[0] != OTHER][:NEAR_COUNT]
-        return Reading(probability, finding, share, tuple(key for key, part in known if part >= NEAR_RATIO * shares[0]))
+        parts = dict(zip((self.findings[column] for column in columns), shares, strict=True))
+        other = parts.pop(OTHER, 0.0)
+        (finding, share), *_ = known = list(parts.items())[:NEAR_COUNT]
+        near = (key for key, part in known if part >= NEAR_RATIO * share and part > other)
+        return Reading(probability, finding, share, tuple(near))
 
     def save(self, path: str | Path) -> None:
         """Write the weights as float16, and findings and data card with their SHA-256 as JSON of the same name."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from radreward.models.finding_classifier import POSSIBLE, FindingClassifier, Reading
-from radreward.models.report_findings import ReportFindings, fact_in_other_words, read_findings
+from radreward.models.report_findings import ReportFindings, clauses_of, fact_in_other_words, read_findings
 from radreward.text.fact_matching import match_facts
 from radreward.text.facts import Fact
 from radreward.text.findings import is_related
@@ -17,15 +16,12 @@ from radreward.text.sentence_parser import sentence_facts
 from radreward.text.standard_wording import may_report_finding
 from radreward.text.unstated import calls_normal
 
-_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
-_MIN_WORDS = 3
-"""Lowest number of words of a clause that may be taken for a finding."""
 PairFindings = tuple[ReportFindings, ReportFindings]
 """Findings of a reference and of its candidate."""
 
 
 def read_pairs(
-    references: Sequence[str], candidates: Sequence[str], classifier: FindingClassifier, recognize: bool = True
+    references: Sequence[str], candidates: Sequence[str], classifier: FindingClassifier
 ) -> list[PairFindings]:
     """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
 
@@ -38,15 +34,14 @@ def read_pairs(
         references: References.
         candidates: The candidate of each.
         classifier: Classifier of the statements that the rules do not read.
-        recognize: See `read_findings`.
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> other_words = "Lymph glands at both lung roots are swollen."
-    >>> [(_, candidate)] = read_pairs(["Hilar adenopathy."], [other_words], embedded_classifier(), recognize=False)
+    >>> [(_, candidate)] = read_pairs(["Hilar adenopathy."], [other_words], embedded_classifier())
     >>> [(fact.finding, fact.location) for fact in candidate.facts]
     [('adenopathy', None)]
     """
-    findings = read_findings((*references, *candidates), classifier, recognize)
+    findings = read_findings((*references, *candidates), classifier)
     pairs = list(dict.fromkeys(zip(references, candidates, strict=True)))
     open_pairs = {pair: _OpenPair.of(findings[pair[0]], findings[pair[1]]) for pair in pairs}
     texts = set(chain.from_iterable(pair.texts() for pair in open_pairs.values()))
@@ -142,8 +137,7 @@ def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iter
     """
     for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
-        clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
-        texts = (sentence, *(clauses if len(clauses) > 1 else ()))
+        texts = (sentence, *clauses_of(sentence))
         for text in (text for text in texts if not calls_normal(text)):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
             if len(read) > 1 and len(texts) > 1 and text == sentence:

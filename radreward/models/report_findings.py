@@ -8,7 +8,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from radreward.models.finding_classifier import LIKELY, POSSIBLE, PROBABLE, FindingClassifier, embedded_classifier
+from radreward.models.finding_classifier import (
+    LIKELY,
+    POSSIBLE,
+    PROBABLE,
+    FindingClassifier,
+    Reading,
+    embedded_classifier,
+)
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
@@ -23,6 +30,9 @@ from radreward.text.unstated import calls_normal
 
 CERTAIN = 0.5
 """Lowest share of the most probable finding of a statement that is within `LIKELY` and is taken for it."""
+_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whereas|with)\s+")
+_MIN_WORDS = 3
+"""Lowest number of words of a clause that may be taken for a finding."""
 _CLAUSE_MARK = re.compile(r"\s*[,;:]\s+")
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
@@ -78,19 +88,16 @@ class ReportFindings(NamedTuple):
         return not self.denied.isdisjoint(ancestors(finding))
 
 
-def read_findings(
-    reports: Iterable[str], classifier: FindingClassifier, recognize: bool = True
-) -> dict[str, ReportFindings]:
+def read_findings(reports: Iterable[str], classifier: FindingClassifier) -> dict[str, ReportFindings]:
     """Return the findings of each distinct report. The classifier reads the statements that the rules do not read.
 
     A statement whose probability is within `LIKELY` is taken for its most probable finding if this is `CERTAIN`, with
-    the details that the rules read in it; if it has resolved, the statement is left out.
+    the details that the rules read in it, or in its clause for which the same holds; if it has resolved, the statement
+    is left out.
 
     Args:
         reports: Reports.
         classifier: Classifier of the statements that the rules do not read.
-        recognize: False for a scorer whose model reads statements by itself: they all remain unread, also those
-            that pass only `POSSIBLE` but of which one finding is `CERTAIN`.
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> report = "Small left effusion. No edema. Feathery strands at the left base. Rotated film."
@@ -105,12 +112,14 @@ def read_findings(
     certain = {text for text, found in probable.items() if found.share >= CERTAIN}
     normal = {text for text in certain if calls_normal(text)}
     certain -= normal
-    if not recognize:
-        dismissed -= certain - impossible
-        return {report: _findings(reading, dismissed, impossible, _NOTHING) for report, reading in readings.items()}
     dismissed |= normal
     likely = set(unread) - normal - classifier.dismissed(unread, LIKELY)
-    stated = {text: fact_in_other_words(text, probable[text].finding) for text in likely}
+    clauses = classifier.readings(chain.from_iterable(map(clauses_of, likely)))
+    words = {
+        text: next((part for part in clauses_of(text) if _is_certain(clauses[part], probable[text].finding)), text)
+        for text in likely
+    }
+    stated = {text: fact_in_other_words(words[text], probable[text].finding) for text in likely}
     facts = {text: fact for text, fact in stated.items() if fact}
     resolved = {text for text, fact in facts.items() if not fact.positive}
     dismissed, impossible = dismissed | resolved, impossible | resolved
@@ -195,6 +204,20 @@ def fact_in_other_words(statement: str, finding: str) -> Fact | None:
         fact = fact._replace(location=as_subject.location, severity=fact.severity or as_subject.severity)
     fact = fact._replace(descriptors=tuple(word for word in fact.descriptors if word not in find_descriptors(name)))
     return fact if fact.positive or FINDINGS[finding].can_change else Fact(finding)
+
+
+def clauses_of(sentence: str) -> list[str]:
+    """Return the clauses of at least three words of a sentence, if there are several.
+
+    >>> clauses_of("Air around the lung; a drain is present, unchanged.")
+    ['Air around the lung.', 'a drain is present.']
+    """
+    clauses = [f"{clause}." for clause in _CLAUSE.split(sentence.rstrip(" .")) if len(clause.split()) >= _MIN_WORDS]
+    return clauses if len(clauses) > 1 else []
+
+
+def _is_certain(reading: Reading, finding: str) -> bool:
+    return reading.finding == finding and reading.share >= CERTAIN
 
 
 def _stated(text: str, finding: str) -> Fact:

@@ -51,9 +51,7 @@ class _Judgement(NamedTuple):
     details: tuple[Detail | Literal["omitted location"], ...] = ()
 
 
-def compare_statements(
-    reports: Mapping[Side, str], classifier: FindingClassifier, recognize: bool = True
-) -> list[ComparedStatement]:
+def compare_statements(reports: Mapping[Side, str], classifier: FindingClassifier) -> list[ComparedStatement]:
     """Return the statements with findings or denials of both reports, those of the reference first, in text order.
 
     Facts are matched by `match_facts`. A finding that the other report denies or calls resolved is contradicted, and so
@@ -63,7 +61,6 @@ def compare_statements(
     Args:
         reports: Both reports, normalized by `normalize_report`.
         classifier: Classifier of the statements that the rules do not read.
-        recognize: See `read_pairs`.
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> texts = {Side.REFERENCE: "Left effusion. Scar. No edema.", Side.CANDIDATE: "Right effusion. Mild edema."}
@@ -71,7 +68,7 @@ def compare_statements(
     [('reference', 'differs', ('location',)), ('reference', 'missed', ()), ('reference', 'contradicted', ())]
     """
     texts = reports[Side.REFERENCE], reports[Side.CANDIDATE]
-    [pair] = read_pairs([texts[0]], [texts[1]], classifier, recognize)
+    [pair] = read_pairs([texts[0]], [texts[1]], classifier)
     findings = {Side.REFERENCE: pair[0], Side.CANDIDATE: pair[1]}
     facts = {side: entry.all_facts(read_report(reports[side]).facts) for side, entry in findings.items()}
     matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])

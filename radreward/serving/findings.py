@@ -76,7 +76,7 @@ def marked_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFind
                 for part in parts
             ]
         case (StatementEvidence(), *_):
-            return _complete(_from_statements(evidence), texts, recognize=False)
+            return _complete(_from_statements(evidence), texts)
         case (JudgedSentence(), *_):
             return _complete(_from_sentences(evidence, texts), texts)
         case (EntityMatch(), *_):
@@ -86,15 +86,12 @@ def marked_findings(evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFind
     return []
 
 
-def _complete(
-    judged: Iterable[MarkedFinding], texts: Mapping[Side, str], recognize: bool = True
-) -> list[MarkedFinding]:
+def _complete(judged: Iterable[MarkedFinding], texts: Mapping[Side, str]) -> list[MarkedFinding]:
     """Return the findings of the rules, completed by those of a scorer: by report, in text order.
 
-    A finding without an error of its own has the criteria of its counterpart. As in the scorer, statements in other
-    words are taken for a finding or not, see `read_findings`.
+    A finding without an error of its own has the criteria of its counterpart.
     """
-    judged, compared = list(judged), compare_statements(texts, embedded_classifier(), recognize)
+    judged, compared = list(judged), compare_statements(texts, embedded_classifier())
     unread = {side: [entry.text for entry in compared if (entry.side, entry.kind) == (side, "unread")] for side in Side}
     found: list[MarkedFinding] = []
     for side in Side:

@@ -33,6 +33,12 @@ _COMPARED_WITH_NORMAL = re.compile(
 )
 _AFTER_COMMA = re.compile(r", (?:\w+ly )?(?P<word>increased|larger|bigger|smaller)(?= ?(?:[.,;]|$))")
 _AT_START = re.compile(r"^(?:\w+ly )?(?P<word>larger|bigger|smaller)(?= [^.,;]*#)")
+_COMPARED_WITH_BEFORE = re.compile(
+    r"\b(?:(?P<less>less|fainter|fewer|milder|narrower|paler|smaller|thinner)|bigger|denser|fuller|greater|larger|more"
+    r"|thicker|whiter|wider|worse)\b(?! (?:aerated|clear|distinct|expanded|lucent|sharp|transparent|visible)\b)[^.,;]*"
+    r"\bthan (?:(?:it |they )?(?:was|were) )?(?:(?:(?:at|in|on) )?the (?:earlier|last|previous|prior)\b|before|earlier"
+    r"|last (?:month|time|week|year)|previously|yesterday)\b"
+)
 _DEVICE_CHANGE = re.compile(
     r"\b(?:explanted|inserted|insertion|passed|placed|placement|pulled|removal|removed|retrieved|withdrawn)\b"
     r"|\b(?:is|are|now|taken|taking) out\b"
@@ -91,6 +97,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
     ('resolved', None)
     >>> change_of("right ####, slightly increased.", False)
     'worse'
+    >>> change_of("there is more #### than before.", False), change_of("#### less wide than on the prior film", False)
+    ('worse', 'better')
     >>> change_of("the #### was withdrawn.", True), change_of("the #### was withdrawn 2 cm.", True)
     ('resolved', None)
     """
@@ -118,6 +126,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
             return change
     if compared := _AFTER_COMMA.search(masked) or _AT_START.search(masked):
         return "better" if compared["word"] == "smaller" else "worse"
+    if compared := _COMPARED_WITH_BEFORE.search(masked):
+        return "better" if compared["less"] else "worse"
     return None
 
 

@@ -31,7 +31,7 @@ def classifier() -> FindingClassifier:
 
 
 def candidate_findings(reference: str, candidate: str, classifier: FindingClassifier) -> ReportFindings:
-    [(_, findings)] = read_pairs([reference], [candidate], classifier, recognize=False)
+    [(_, findings)] = read_pairs([reference], [candidate], classifier)
     return findings
 
 
@@ -40,13 +40,13 @@ def test_unread_statement_is_taken_for_a_finding_of_the_other_report(classifier:
     assert [fact.finding for fact in findings.facts] == ["adenopathy"]
     assert findings.recognized.keys() == {UNREAD}
     assert findings.unread == ()
-    [(reference, _)] = read_pairs([UNREAD], ["Hilar adenopathy."], classifier, recognize=False)
+    [(reference, _)] = read_pairs([UNREAD], ["Hilar adenopathy."], classifier)
     assert [fact.finding for fact in reference.facts] == ["adenopathy"]
 
 
 def test_statement_without_a_matching_finding_stays_as_it_is(classifier: FindingClassifier) -> None:
     findings = candidate_findings("Pneumoperitoneum.", UNREAD, classifier)
-    assert findings == read_findings([UNREAD], classifier, recognize=False)[UNREAD]
+    assert findings == read_findings([UNREAD], classifier)[UNREAD]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_statement_without_a_matching_finding_stays_as_it_is(classifier: Finding
 def test_statement_that_means_something_else_is_not_taken(
     reference: str, candidate: str, classifier: FindingClassifier
 ) -> None:
-    before = read_findings([candidate], classifier, recognize=False)[candidate]
+    before = read_findings([candidate], classifier)[candidate]
     assert candidate_findings(reference, candidate, classifier) == before
 
 
@@ -73,12 +73,11 @@ def test_clauses_of_a_statement_are_taken_for_several_findings(classifier: Findi
     compared = compare_statements(
         {Side.REFERENCE: "Effusion. Adenopathy. Tortuous aorta.", Side.CANDIDATE: candidate},
         classifier,
-        recognize=False,
     )
     assert {entry.kind for entry in compared} == {"matched"}
 
 
-def test_clause_is_taken_rather_than_its_sentence_and_other_findings_of_it_remain(classifier: FindingClassifier) -> None:
+def test_clause_is_taken_rather_than_its_sentence_whose_other_findings_remain(classifier: FindingClassifier) -> None:
     reference = "Left pneumothorax. Bronchiectasis of the lingula and the left lower lobe."
     candidate = (
         "Air has collected around the right lung; a drain is present on the left. "

@@ -76,7 +76,7 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
 
 @pytest.mark.parametrize("name", ["crimson", "entity-f1", "ratescore", "sentence-eval"])
 def test_statement_that_only_may_report_a_finding_is_not_read_and_not_missed(name: str) -> None:
-    odd, edema = "Something odd is noted.", "Edema."
+    odd, edema = "Curious look of the film.", "Edema."
     scores = load(name).score([f"{odd} {edema}"], [edema])
     assert scores.evidence
     found = marked_findings(scores.evidence[0], {Side.REFERENCE: f"{odd} {edema}", Side.CANDIDATE: edema})
@@ -246,7 +246,7 @@ def test_no_evidence_changes_what_the_rules_read(reference: str, candidate: str,
         assert len(spans) == len(set(spans))
 
 
-def test_what_a_model_judges_is_not_marked_by_the_names_of_findings() -> None:
+def test_finding_in_other_words_is_marked_like_one_that_rules_read() -> None:
     texts = {Side.REFERENCE: "There is fluid in the space around the right lung.", Side.CANDIDATE: "Right effusion."}
     [entry] = load("crimson").score([texts[Side.REFERENCE]], [texts[Side.CANDIDATE]]).evidence or ()
     assert {finding.kind for finding in marked_findings(entry, texts)} == {"matched"}
@@ -255,4 +255,4 @@ def test_what_a_model_judges_is_not_marked_by_the_names_of_findings() -> None:
         Side.CANDIDATE, texts[Side.CANDIDATE], 0, 16, {"significant_false_prediction": 1.0}, ""
     )
     kinds = {finding.side: finding.kind for finding in marked_findings((statement,), texts)}
-    assert kinds == {Side.REFERENCE: "unread", Side.CANDIDATE: "invented"}
+    assert kinds == {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}

@@ -202,7 +202,7 @@ class RewardModelScorer(Scorer):
         """Return what rules decide about each pair; None if they have no share in the scores."""
         if not self.artifact.rule_share:
             return None
-        findings = read_pairs(references, candidates, self._classifier, recognize=False)
+        findings = read_pairs(references, candidates, self._classifier)
         return [
             AGREEMENT
             if wording_key(reference) == wording_key(candidate)

@@ -41,7 +41,7 @@ FACTS = st.lists(
 
 
 def findings_of(*reports: str) -> list[ReportFindings]:
-    return list(read_findings(reports, embedded_classifier(), recognize=False).values())
+    return list(read_findings(reports, embedded_classifier()).values())
 
 
 @given(FACTS, FACTS)
