@@ -113,7 +113,8 @@ def read_findings(reports: Iterable[str], classifier: FindingClassifier) -> dict
     normal = {text for text in certain if calls_normal(text)}
     certain -= normal
     dismissed |= normal
-    likely = set(unread) - normal - classifier.dismissed(unread, LIKELY)
+    unlikely = normal | classifier.dismissed(unread, LIKELY)
+    likely = [text for text in unread if text not in unlikely]  # in order, so that batches are the same in every run
     clauses = classifier.readings(chain.from_iterable(map(clauses_of, likely)))
     words = {
         text: next((part for part in clauses_of(text) if _is_certain(clauses[part], probable[text].finding)), text)
