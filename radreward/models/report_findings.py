@@ -157,7 +157,7 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def describes_finding(text: str, classifier: FindingClassifier) -> bool:
     """Return True if a sentence of a text is within `LIKELY`, and its most probable finding is `CERTAIN`.
 
-    So do everyday texts about water, bends and breaks: "Water has gathered in the basement."
+    An everyday sentence may be such a one: "Air has leaked from the tyre."
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> texts = "The backbone bends to the left.", "The cat sat."
