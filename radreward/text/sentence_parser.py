@@ -17,12 +17,12 @@ from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
 from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
+from radreward.text.finding_places import LOCATION, allowed_place, find_place
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
     CARINA_DISTANCE,
-    LOCATION_WORDS,
     LOCATIONS,
     canonical_location,
     carina_distance,
@@ -93,8 +93,6 @@ class ParsedSentence(NamedTuple):
     """One per fact; empty if the sentence denies findings without their names."""
 
 
-_ENDS_IN = re.compile(r"\b(?:in|into|within) (?:the )?(?:(?:left|right) )?$")
-_LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 _SEVERITY = re.compile(
     compile_phrases(SEVERITY_OF_PHRASE).pattern
     + r"(?! (?:interval )?change\b| (?:than|better|bigger|larger|smaller|worse)\b)(?<!slightly(?! #))"
@@ -170,7 +168,7 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
     if not fact.is_stated:
         return fact
     words = {*find_descriptors(scope.words), *number_of_findings(scope.masked)}
-    if _PLACES_WITH_SIDE.isdisjoint(FINDINGS[fact.finding].locations) and (location := _LOCATION.search(scope.masked)):
+    if _PLACES_WITH_SIDE.isdisjoint(FINDINGS[fact.finding].locations) and (location := LOCATION.search(scope.masked)):
         place = canonical_location(location[0])
         words.update({place.split()[0]} if place in _PLACES_WITH_SIDE else ())
     if fact.location:
@@ -179,7 +177,7 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
     is_misplaced = "displaced" in words or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
     if is_misplaced and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
-        fact = fact._replace(finding=key, location=_allowed_location(fact.location, FINDINGS[key].locations))
+        fact = fact._replace(finding=key, location=allowed_place(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
 
 
@@ -298,7 +296,7 @@ def _parse_mention(
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
     named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
-    location = _find_location(named, own)
+    location = find_place(named, own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
@@ -323,26 +321,7 @@ def _parse_mention(
         return Fact(key, "absent", None, None, change), spans
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
-    return Fact(key, polarity, _allowed_location(where, finding.locations), level, change, size), spans
-
-
-def _find_location(finding: str, own: str) -> re.Match[str] | None:
-    """Return the place of a finding in its words: the first one, or that of a device that has no side.
-
-    In "right PICC tip in the SVC", the side is that of the arm. A place outside those of a well placed device is its
-    own only where it ends: "in the right internal jugular vein", not "via the subclavian vein".
-    """
-    found = list(_LOCATION.finditer(own))
-    allowed, device = FINDINGS[finding].locations, FINDINGS[finding].is_device
-    if not found or not device or _allowed_location(canonical_location(found[0][0]), allowed):
-        return found[0] if found else None
-    ends = (
-        match
-        for match in found
-        if canonical_location(match[0]) in allowed
-        or (stated_finding(finding, canonical_location(match[0])) != finding and _ENDS_IN.search(own[: match.start()]))
-    )
-    return next(ends, found[0])
+    return Fact(key, polarity, allowed_place(where, finding.locations), level, change, size), spans
 
 
 def _own_clause(own: str) -> str:
@@ -373,14 +352,6 @@ def _shift(span: Span | None, offset: int) -> Span | None:
     return (span[0] + offset, span[1] + offset) if span else None
 
 
-def _allowed_location(location: str | None, allowed: tuple[str, ...]) -> str | None:
-    """Return the location, or only its side if the finding has no zones: an effusion at the left base is left."""
-    if location in allowed:
-        return location
-    side = (location or "").split(" ")[0]
-    return side if side in allowed else None
-
-
 def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bool:
     """Return True if a sentence states nothing but the facts.
 
@@ -390,7 +361,7 @@ def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bo
     for (start, end), fact in zip(scopes, facts, strict=True):
         own = masked[start:end]
         stated: tuple[tuple[list[object], object], ...] = (
-            ([canonical_location(match[0]) for match in _LOCATION.finditer(own)], fact.location),
+            ([canonical_location(match[0]) for match in LOCATION.finditer(own)], fact.location),
             ([SEVERITY_OF_PHRASE[match[0]] for match in _SEVERITY.finditer(own)], fact.severity),
             ([CHANGE_OF_PHRASE[match[0]] for match in CHANGE.finditer(own)], fact.change),
             ([size_of_match(match) for match in SIZE.finditer(own)], fact.size),
@@ -398,7 +369,7 @@ def _is_complete(masked: str, scopes: list[Span], facts: tuple[Fact, ...]) -> bo
         if any(values != ([value] if value else []) for values, value in stated):
             return False
     rest = re.sub("#+", "#", masked)
-    for pattern in (SIZE, CHANGE, _LOCATION, _SEVERITY, _UNCERTAINTY):
+    for pattern in (SIZE, CHANGE, LOCATION, _SEVERITY, _UNCERTAINTY):
         rest = pattern.sub(" ", rest)
     tokens = _TOKEN.findall(drop_negation_after(rest))
     if len(facts) == 1:
