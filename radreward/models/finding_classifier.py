@@ -64,7 +64,7 @@ class Reading(NamedTuple):
     share: float
     """Its part of the probability of all findings, `OTHER` included, in (0, 1]."""
     near: tuple[str, ...]
-    """Findings that the statement may mean, see `NEAR_RATIO`: those more probable than `OTHER`, the first one most."""
+    """Findings that it may mean, see `NEAR_RATIO`, if more probable than `OTHER`; the most probable one is first."""
 
 
 class FindingClassifier:
@@ -158,8 +158,8 @@ class FindingClassifier:
     def _reading(self, probability: float, shares: Sequence[float], columns: Sequence[int]) -> Reading:
         parts = dict(zip((self.findings[column] for column in columns), shares, strict=True))
         other = parts.pop(OTHER, 0.0)
-        (finding, share), *_ = known = list(parts.items())[:NEAR_COUNT]
-        near = (key for key, part in known if part >= NEAR_RATIO * share and part > other)
+        (finding, share), *_ = largest = list(parts.items())[:NEAR_COUNT]
+        near = (key for key, part in largest if part >= NEAR_RATIO * share and part > other)
         return Reading(probability, finding, share, tuple(near))
 
     def save(self, path: str | Path) -> None:

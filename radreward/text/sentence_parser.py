@@ -17,7 +17,7 @@ from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
 from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
-from radreward.text.finding_places import LOCATION, allowed_place, find_place
+from radreward.text.finding_locations import LOCATION, allowed_location, find_location
 from radreward.text.finding_states import organ_state
 from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
@@ -177,7 +177,7 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
     is_misplaced = "displaced" in words or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
     if is_misplaced and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
-        fact = fact._replace(finding=key, location=allowed_place(fact.location, FINDINGS[key].locations))
+        fact = fact._replace(finding=key, location=allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
 
 
@@ -296,7 +296,7 @@ def _parse_mention(
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
     named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
-    location = find_place(named, own)
+    location = find_location(named, own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
@@ -321,7 +321,7 @@ def _parse_mention(
         return Fact(key, "absent", None, None, change), spans
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
-    return Fact(key, polarity, allowed_place(where, finding.locations), level, change, size), spans
+    return Fact(key, polarity, allowed_location(where, finding.locations), level, change, size), spans
 
 
 def _own_clause(own: str) -> str:

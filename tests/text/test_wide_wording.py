@@ -54,6 +54,8 @@ FINDINGS = {
     "Right PICC tip in the SVC.": ("picc", "svc"),  # the side of the arm is no place of the tip
     "Right PICC tip in the right internal jugular vein.": ("piccmal", "jugular"),
     "Central line via the left subclavian vein.": ("cvc", None),
+    "Right central line in the right internal jugular vein with its tip in the SVC.": ("cvc", "svc"),
+    "Right central line in the right internal jugular vein.": ("cvc", None),
     "Left IJ catheter, tip at the cavoatrial junction.": ("cvc", "cavoatrial"),
     "Gas under the right hemidiaphragm.": ("freeair", None),
 }

@@ -1,0 +1,56 @@
+"""The location of a finding in the words about it."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, islice
+
+from radreward.text.findings import FINDINGS, stated_finding
+from radreward.text.lexicon import compile_phrases
+from radreward.text.locations import CARINA_DISTANCE, LOCATION_WORDS, canonical_location
+
+LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
+"""Pattern of all locations, in lowercase."""
+_ENDS_IN = re.compile(
+    r"\b(?:coil\w*|directed|end|ending|ends|enter\w*|flipped|gone|migrated|terminat\w+|tip|turn\w*)\b[^.,;]*"
+    r"\b(?:in|into|within) (?:the )?(?:(?:left|right) )?$"
+)
+_MAX_LOCATIONS = 6
+"""Number of locations that are tried for a device, so that the work grows linearly with the text."""
+
+
+def find_location(finding: str, own: str) -> re.Match[str] | None:
+    """Return the location of a finding in its words: the first one, or for a device the first one that it can have.
+
+    A PICC has no side: in "right PICC tip in the SVC", the side is that of the arm. A location that makes a device
+    malpositioned counts only where it ends, as in "tip in the jugular vein": not in "via the jugular vein", or in
+    "in the jugular vein with tip in the SVC".
+
+    >>> found = [find_location("picc", words) for words in ("right #### tip in the svc", "right ####")]
+    >>> [match and match[0] for match in found]
+    ['svc', 'right']
+    """
+    first = LOCATION.search(own)
+    allowed = FINDINGS[finding].locations
+    if not first or not FINDINGS[finding].is_device or allowed_location(canonical_location(first[0]), allowed):
+        return first
+    found = [(canonical_location(match[0]), match) for match in islice(LOCATION.finditer(own), _MAX_LOCATIONS)]
+    well_placed = (match for location, match in found if location in allowed)
+    malpositioned = (
+        match
+        for location, match in found
+        if stated_finding(finding, location) != finding and _ENDS_IN.search(own[: match.start()])
+    )
+    return next(chain(well_placed, malpositioned), first)
+
+
+def allowed_location(location: str | None, allowed: tuple[str, ...]) -> str | None:
+    """Return the location, or only its side if the finding has no zones: an effusion at the left base is left.
+
+    >>> allowed_location("left lower", ("left", "right"))
+    'left'
+    """
+    if location in allowed:
+        return location
+    side = (location or "").split(" ")[0]
+    return side if side in allowed else None
