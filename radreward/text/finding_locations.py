@@ -11,10 +11,12 @@ from radreward.text.locations import CARINA_DISTANCE, LOCATION_WORDS, canonical_
 
 LOCATION = re.compile(f"{compile_phrases(LOCATION_WORDS).pattern}|{CARINA_DISTANCE.pattern}")
 """Pattern of all locations, in lowercase."""
+_LIES_IN = re.compile(r"\b(?:in|into|within) (?:the )?(?:(?:left|right) )?$")
 _ENDS_IN = re.compile(
     r"\b(?:coil\w*|directed|end|ending|ends|enter\w*|flipped|gone|migrated|terminat\w+|tip|turn\w*)\b[^.,;]*"
-    r"\b(?:in|into|within) (?:the )?(?:(?:left|right) )?$"
+    + _LIES_IN.pattern
 )
+"""For a central line, which also lies in the vein through which it enters."""
 _MAX_LOCATIONS = 6
 """Number of locations that are tried for a device, so that the work grows linearly with the text."""
 
@@ -23,8 +25,8 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
     """Return the location of a finding in its words: the first one, or for a device the first one that it can have.
 
     A PICC has no side: in "right PICC tip in the SVC", the side is that of the arm. A location that makes a device
-    malpositioned counts only where it ends, as in "tip in the jugular vein": not in "via the jugular vein", or in
-    "in the jugular vein with tip in the SVC".
+    malpositioned counts only where it lies, or a central line ends, as in "tip in the jugular vein": not in "via the
+    jugular vein", or in "in the jugular vein with tip in the SVC".
 
     >>> found = [find_location("picc", words) for words in ("right #### tip in the svc", "right ####")]
     >>> [match and match[0] for match in found]
@@ -36,10 +38,11 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
         return first
     found = [(canonical_location(match[0]), match) for match in islice(LOCATION.finditer(own), _MAX_LOCATIONS)]
     well_placed = (match for location, match in found if location in allowed)
+    misplaced = _ENDS_IN if finding == "cvc" else _LIES_IN
     malpositioned = (
         match
         for location, match in found
-        if stated_finding(finding, location) != finding and _ENDS_IN.search(own[: match.start()])
+        if stated_finding(finding, location) != finding and misplaced.search(own[: match.start()])
     )
     return next(chain(well_placed, malpositioned), first)
 
