@@ -23,6 +23,7 @@ from rich.table import Table
 from radreward.cli import main as radreward
 from radreward.criteria import load_criteria
 from radreward.data.records import read_groups
+from radreward.io.atomic import atomic_file
 from radreward.models.precision import has_bfloat16_products
 from radreward.scorers import load
 
@@ -87,7 +88,7 @@ def write_pairs(groups: Path, path: Path, references: int = 3) -> dict[str, floa
     """Write pairs to score; return their weighted numbers of errors by id."""
     criteria = load_criteria(CRITERIA)
     weighted_errors: dict[str, float] = {}
-    with path.open("w", encoding="utf-8") as file:
+    with atomic_file(path) as new, new.open("w", encoding="utf-8") as file:
         for group in islice(read_groups(groups, criteria), references):
             for number, candidate in enumerate(group.candidates):
                 pair_id = f"{group.id}-{number}"

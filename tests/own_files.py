@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from lightning.pytorch import Trainer
+from lightning.pytorch.loggers import CSVLogger
 
 from radreward.cli import fit_regressor, main
 from radreward.criteria import RadCliQSignificanceCriteria
 from radreward.errors import InputError
 from radreward.io.cache import SQLiteCache
 from radreward.io.outputs import claimed_folder
+from radreward.modules.loggers import log_text
 from radreward.modules.run_folder import RunFolder
 from radreward.modules.run_resume import start_run
 from radreward.scorers.custom import CustomScorer
@@ -114,6 +117,11 @@ def resume_run(folder: Path) -> None:
     logger.save()
 
 
+def log_example(folder: Path) -> None:
+    trainer = Trainer(logger=CSVLogger(folder, name="", version="logs"), accelerator="cpu", devices=1)
+    log_text(trainer, "a", "An example.", 20)
+
+
 OWN_FILES = (
     OwnFile("the output, and each file of an output folder", "all", "s.jsonl", score, "nnnrnn"),
     OwnFile("`OUTPUT.rejects.jsonl`", "`score`", "s.jsonl.rejects.jsonl", score, "nnnrnn"),
@@ -155,6 +163,9 @@ OWN_FILES = (
     OwnFile("`a.journal.lock`", "`tune`", "a.journal.lock", use_journal, "rrrrrr"),
     OwnFile("`RUN/checkpoints/`, `RUN/logs/`", "`fit`, `tune`", "run/logs", resume_run, "rrrurr"),
     OwnFile("`RUN/logs/hparams.yaml`", "`fit`, `tune`", "run/logs/hparams.yaml", resume_run, "rkkrkk"),
+    OwnFile(
+        "`LOG_DIR/NAME/STEP.png` and `.md` of a CSV logger", "`fit`, `tune`", "logs/a/20.md", log_example, "nnnrnn"
+    ),
 )
 
 

@@ -8,6 +8,7 @@ import radreward
 
 PACKAGE = Path(radreward.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted(Path(__file__).parent.rglob("test_*.py"))
 
 
 @cache

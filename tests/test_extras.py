@@ -320,7 +320,7 @@ def test_list_without_the_packages_of_the_extras_names_the_command_that_installs
     assert judge.startswith("g-rad not usable Needs `openai` (pip install 'radreward[llm]'); a server (OPENAI_BASE_URL")
 
 
-def test_scorers_without_a_missing_need_score_and_the_others_say_what_is_missing(sections: dict[str, Section]) -> None:
+def test_scorers_without_a_missing_need_score_and_the_others_name_it(sections: dict[str, Section]) -> None:
     needs, statuses = sections["needs"].result, sections["statuses"].result
     assert isinstance(needs, dict), needs
     assert isinstance(statuses, dict), statuses

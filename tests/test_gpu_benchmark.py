@@ -41,7 +41,7 @@ def blocked_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str
     return run.stdout, json.loads(file.read_text())
 
 
-def test_command_without_gpu_says_that_the_results_do_not_describe_one(blocked_run: tuple[str, dict[str, Any]]) -> None:
+def test_command_without_gpu_prints_that_no_gpu_was_measured(blocked_run: tuple[str, dict[str, Any]]) -> None:
     output, result = blocked_run
     assert not result["describes_gpu"]
     assert result["device"] == {"type": "cpu"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.source_files import FILES, PACKAGE, syntax_tree
+from tests.source_files import FILES, PACKAGE, TESTS, syntax_tree
 
 SAME_ROLE = {"run"}
 """Functions that play the same part in sibling modules: a command's entry point."""
@@ -46,6 +46,12 @@ def test_public_name_is_defined_once(kind: type[ast.stmt]) -> None:
             if isinstance(node, kind) and node.name not in SAME_ROLE:
                 places[node.name].append(_relative(path))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_tests_are_named_without_verbs_of_speech() -> None:
+    names = [node.name for path in TESTS for node in syntax_tree(path).body if isinstance(node, ast.FunctionDef)]
+    assert len(names) > 1000
+    assert [name for name in names if re.search(r"_(says?|tells?|told|mends?)(_|$)", name)] == []
 
 
 def test_modules_have_docstrings() -> None:

@@ -111,7 +111,7 @@ CONFIGS = [(path, state) for _, cell, state in ROWS for path in files_of(cell)]
 
 
 @pytest.mark.parametrize(("path", "state"), CONFIGS, ids=[path.stem for path, _ in CONFIGS])
-def test_configuration_of_a_row_is_tested_as_its_state_says(path: Path, state: str) -> None:
+def test_configuration_of_a_row_is_tested_by_its_state(path: Path, state: str) -> None:
     assert state.startswith(("built", "stepped", "trained"))
     tested = STEPPED if state.startswith("stepped") else STEPPED | BUILT | {Path(name) for name in TESTS}
     assert path in tested, f"{path}: no test does what its row says: {state}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,3 +50,9 @@ def check_scorers(names: Sequence[str]) -> None:
         raise InputError(f"--scorers: Expected different scorers but {repeated[0]!r} is listed twice.")
     for name in names:
         resolve(name)
+
+
+def find_classes_here() -> None:
+    """Add the working directory to the import path, so that `class_path: my_losses.MyLoss` names a file in it."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())

@@ -14,7 +14,6 @@ from typing import get_type_hints
 
 from radreward.cli.arguments import OPTIONS
 from radreward.cli.fit_options import FIT_OPTIONS
-from radreward.cli.removed_settings import REMOVED_SETTINGS
 
 _KEY = re.compile(r'[Pp]arser key "([^"]+)":?')
 _ARGUMENTS = {"runs": "PATH"}
@@ -130,9 +129,7 @@ def _unknown_setting(path: str | None, group: str | None, name: str, see: str) -
     if path:
         found = locate(path)
         owner, known = path.rpartition(".")[2], _setting_names(found) if callable(found) else []
-    if name in REMOVED_SETTINGS:
-        remedy = REMOVED_SETTINGS[name]
-    elif near := get_close_matches(name, known, n=1):
+    if near := get_close_matches(name, known, n=1):
         remedy = f"Did you mean {near[0]}?"
     elif known:
         remedy = f"Its settings are {', '.join(known)}."

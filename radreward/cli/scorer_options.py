@@ -15,7 +15,7 @@ class ScorerOptions:
             or a name such as cuda, cuda:1, mps or cpu.
         precision: Precision of the encoder of `sentence-eval` and reward models; bf16 is less exact, and faster on a
             CPU with AMX or AVX512-BF16.
-        on_too_long: Reject or truncate a report over the model's limit; the status of its pair says so.
+        on_too_long: Reject or truncate a report over the model's limit; the status of its pair names it.
         allow_download: Download models from the Hub that are not on this machine; no report is sent.
     """
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from radreward.cli.errors import user_errors, warn_overwrite
-from radreward.cli.inputs import check_minimum
+from radreward.cli.inputs import check_minimum, find_classes_here
 from radreward.cli.llm_writing import LLMWriting
 from radreward.errors import InputError
 from radreward.io.outputs import claimed_folder
@@ -58,7 +57,14 @@ def run(
     with claimed_folder(output):
         check_minimum(1, groups=groups, per_reference=per_reference)
         if writing.llm_task:
-            _check_no_rules(candidates != "tiers", generated_column, max_findings, granularity != "report")
+            _check_no_rules(
+                {
+                    "--candidates": candidates != "tiers",
+                    "--generated-column": generated_column,
+                    "--max-findings": max_findings,
+                    "--granularity": granularity != "report",
+                }
+            )
             return writing.write(output, reports, text_column, criteria, groups, per_reference or 1, seed)
         from radreward.criteria import load_criteria
         from radreward.synthesis import synthesize_files
@@ -91,9 +97,9 @@ def _print_written(path: Path, granularity: str) -> None:
     print_line(f"Groups: {path}, with a data card beside them.")
 
 
-def _check_no_rules(*options: object) -> None:
-    if any(option not in (None, False) for option in options):
-        raise InputError("--llm-task: Expected no option of candidates written by rules but got one. Leave it out.")
+def _check_no_rules(options: Mapping[str, object]) -> None:
+    if given := [name for name, value in options.items() if value not in (None, False)]:
+        raise InputError(f"--llm-task: Expected no option of candidates written by rules but got {given[0]}. Omit it.")
 
 
 def _load_writer(candidates: str, generated_column: str | None, reports: Path | None) -> CandidateWriter:
@@ -101,7 +107,7 @@ def _load_writer(candidates: str, generated_column: str | None, reports: Path | 
     from radreward.synthesis.green_pairings import GreenPairingWriter
 
     if not generated_column:
-        sys.path.append(os.getcwd())  # so that `class_path: my_writers.MyWriter` is found
+        find_classes_here()
         with user_errors(constructing=True):
             return load_candidate_writer(candidates)
     if candidates != "pairings" or reports is None:

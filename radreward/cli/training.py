@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from radreward.cli.config_files import validate_config_files
 from radreward.cli.fit_options import FIT_OPTIONS
 from radreward.cli.given_settings import flat_settings, given_settings
 from radreward.cli.help import FitHelpFormatter
+from radreward.cli.inputs import find_classes_here
 from radreward.cli.replaced_classes import discard_settings_of_replaced_classes
 from radreward.criteria.presets import criteria_config
 from radreward.data.base_datamodule import BaseDataModule
@@ -295,8 +294,7 @@ def build_from_arguments(arguments: Sequence[str]) -> TrainingRun:
 
 
 def _parse(arguments: Sequence[str]) -> TrainingCLI:
-    if os.getcwd() not in sys.path:  # so that `class_path: experiments.my_loss.MyLoss` is found
-        sys.path.insert(0, os.getcwd())
+    find_classes_here()
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     logging.getLogger("lightning.fabric").setLevel(logging.WARNING)
     arguments = normalize_arguments(arguments)

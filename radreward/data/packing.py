@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from radreward.errors import check_choice
 from radreward.types import PackedBatch, TokenPath
 
 Packing = Literal["tree", "rows"]
@@ -53,6 +54,7 @@ def pack_paths(paths: Sequence[TokenPath], packing: Packing = "tree") -> PackedB
     >>> packed.input_ids.tolist(), packed.position_ids.tolist(), packed.candidate_nodes
     ([7, 8, 1, 2, 3], [0, 1, 2, 2, 3], ((1, 2), (2,)))
     """
+    check_choice("packing", packing, get_args(Packing))
     if not paths or any(not path.own or not all((*path.shared, *path.own)) for path in paths):
         raise ValueError("Expected at least one path, of segments that are not empty.")
     segments: list[Sequence[int]] = []

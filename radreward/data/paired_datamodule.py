@@ -19,7 +19,7 @@ from radreward.data.group_lengths import Length, measure_lengths
 from radreward.data.records import read_groups
 from radreward.data.split import is_held_out, normalize_text
 from radreward.devices import usable_cores
-from radreward.errors import InputError, TooLongError
+from radreward.errors import InputError, TooLongError, check_choice
 from radreward.types import OptionalPart, ReportGroup
 
 logger = logging.getLogger(__name__)
@@ -101,6 +101,7 @@ class PairedReportDataModule(BaseDataModule):
         balance_errors: bool = False,
     ) -> None:
         super().__init__([records] if isinstance(records, str) else records, val_split, batch_size, seed, num_workers)
+        check_choice("on_unpairable", on_unpairable, ("error", "skip", "keep"))
         if not self.files:
             raise ValueError("Expected `records` to name a file but got none.")
         if tokens_per_batch is not None and tokens_per_batch < 1:

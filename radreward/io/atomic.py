@@ -86,7 +86,10 @@ def atomic_folder(folder: str | Path, marker_files: Collection[str], description
     folder = Path(folder)
     replaceable = any((folder / name).is_file() for name in marker_files)
     if folder.exists() and not replaceable and (folder.is_file() or any(folder.iterdir())):
-        raise InputError(f"{folder}: Expected a folder that is new, empty or holds {description}.")
+        actual = "is a file" if folder.is_file() else "holds other files"
+        raise InputError(
+            f"{folder}: Expected a folder that is new, empty or holds {description} but it {actual}. Choose another."
+        )
     with _scratch_folder(folder) as (scratch, mode):
         new = scratch / folder.name
         new.mkdir()

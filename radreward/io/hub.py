@@ -60,7 +60,7 @@ def pretrained_options(name: str | Path, local_files_only: bool) -> dict[str, An
     """Return arguments of a model's `from_pretrained`: no code, and no request if files are local.
 
     Weights are read from safetensors. If a model has none, its pickle file is read by torch's `weights_only`, which
-    runs no code, and a line says so.
+    runs no code, and a line is printed.
 
     Args:
         name: Folder or Hub name of the model.

@@ -31,7 +31,7 @@ def is_reparse_point(state: os.stat_result) -> bool:
 
 
 def foreign_file(path: Path, kind: str) -> InputError:
-    """Return the error for a path that is none of radreward's files; `kind` says what it is."""
+    """Return the error for a path that is none of radreward's files but of another kind, such as a folder."""
     return InputError(
         f"{path}: Expected no file, or one that radreward wrote, but it is {kind}. Delete it, or choose another output."
     )

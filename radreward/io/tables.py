@@ -25,6 +25,7 @@ from radreward.io.entry_lists import is_entry_list, to_entries
 from radreward.io.input_files import TableKind, open_input, table_format
 from radreward.io.json_arrays import JSONArrayError, array_elements
 from radreward.io.parquet_files import open_parquet, parquet_batches
+from radreward.io.terminal import SURROGATE
 from radreward.io.text_encoding import check_start, encoding_problem
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _MAX_ELEMENT = 2**28
 """Largest number of bytes of a row in a JSON array."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """Start of a cell that a spreadsheet evaluates, or of one that `csv_cell` could have written for it."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -264,7 +264,7 @@ def is_valid_utf8(value: str) -> bool:
     >>> is_valid_utf8("é"), is_valid_utf8("\ud800")
     (True, False)
     """
-    return _SURROGATE.search(value) is None
+    return SURROGATE.search(value) is None
 
 
 def _read_parquet(path: Path, batch_size: int) -> Iterator[TableRow]:

@@ -13,7 +13,8 @@ _SEQUENCE = re.compile(
 """Escape sequences of terminals (ECMA-48); each alternative ends at the next control character, so time is linear."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """Control characters besides tab and line feed, and characters that reorder or break lines."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A half of a pair of UTF-16, which no UTF-8 file can hold."""
 
 
 def printable(text: object) -> str:
@@ -24,7 +25,7 @@ def printable(text: object) -> str:
     >>> printable("a\x1b[31mb\x07\u202ec\x1b]0;title\x07")
     'abc'
     """
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", str(text))))
+    return SURROGATE.sub("\ufffd", _CONTROL.sub("", _SEQUENCE.sub("", str(text))))
 
 
 class ClosedOutputError(BrokenPipeError):

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.extras import require_packages
 from radreward.llm.chat_model import STATUS_OK, ChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse
@@ -86,9 +86,7 @@ class OpenAIChatModel(ChatModel):
             raise ValueError(f"Expected `max_retries` to be >= 0 but got {max_retries}.")
         if not timeout > 0:
             raise ValueError(f"Expected `timeout` to be > 0 but got {timeout}.")
-        if max_tokens_field not in MAX_TOKENS_FIELDS:
-            fields = ", ".join(MAX_TOKENS_FIELDS)
-            raise ValueError(f"Expected `max_tokens_field` to be one of {fields} but got {max_tokens_field!r}.")
+        check_choice("max_tokens_field", max_tokens_field, MAX_TOKENS_FIELDS)
         require_packages("A chat server", "openai")
         self.model = model
         self.base_url = base_url

@@ -116,11 +116,7 @@ class GenerativeEvaluator:
         Raises:
             InputError: If the folder holds something else, the template is unknown, or a weight is not finite.
         """
-        template = f"{type(self.template).__module__}.{type(self.template).__name__}"
-        name = next((name for name, path in _TEMPLATE_CLASSES.items() if path == template), None)
-        if name is None:
-            expected = ", ".join(path.rpartition(".")[2] for path in _TEMPLATE_CLASSES.values())
-            raise InputError(f"{folder}: Expected a template of {expected} but got {type(self.template).__name__}.")
+        name = settings_file_of(self.template)
         state = self.trained_state()
         with atomic_folder(folder, _TEMPLATE_CLASSES, "a generative evaluator") as scratch:
             save_tensors(scratch / WEIGHTS, state, torch.float16 if as_float16 else None)
@@ -149,6 +145,23 @@ class GeneratedAnswer(NamedTuple):
     """Reason why the prompt was skipped."""
     truncated: bool
     """True if the reports were truncated."""
+
+
+def settings_file_of(template: GenerativeTemplate) -> str:
+    """Return the name of the settings file of an evaluator with this template.
+
+    Raises:
+        InputError: If a template of this class cannot be saved.
+    """
+    path = f"{type(template).__module__}.{type(template).__name__}"
+    names = [name for name, known in _TEMPLATE_CLASSES.items() if known == path]
+    if not names:
+        expected = " or ".join(known.rpartition(".")[2] for known in _TEMPLATE_CLASSES.values())
+        raise InputError(
+            f"template: Expected {expected} but got {type(template).__name__}: a saved model stores the name of its "
+            "template."
+        )
+    return names[0]
 
 
 def find_evaluator_settings(folder: str | Path) -> Path | None:

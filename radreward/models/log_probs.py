@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from radreward.data.collators.sft import TargetTokens
 from radreward.data.packing import node_starts, pack
 from radreward.devices import copy_to
+from radreward.errors import check_choice
 from radreward.models.transformers_attention import packed_inputs
 from radreward.types import PackedBatch
 
@@ -53,6 +54,7 @@ def completion_log_probs(
     >>> completion_log_probs(model, [1, 70], [[71], [72, 73]]).shape
     torch.Size([2, 2])
     """
+    check_choice("packing", packing, get_args(CompletionPacking))
     if not prompt or not completions or not all(completions):
         raise ValueError("Expected a non-empty prompt and non-empty completions.")
     if packing == "rows":

@@ -1,4 +1,4 @@
-"""Findings of two reports, where what one report states helps to read what the other one says in other words."""
+"""Findings of a pair of reports: a statement in other words is matched with a finding of the other report."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ PairFindings = tuple[ReportFindings, ReportFindings]
 def read_pairs(
     references: Sequence[str], candidates: Sequence[str], classifier: FindingClassifier
 ) -> list[PairFindings]:
-    """Return the findings of each pair of reports, read by `read_findings` and then in the light of each other.
+    """Return the findings of each pair of reports, read by `read_findings` and completed from the other report.
 
-    If a finding of one report has no match, a sentence or a clause of the other report is taken for it, provided that
-    it is among the most probable ones, see `Reading.near`, and the words are within `POSSIBLE`. The rules must not read
-    these words, or read them in part, match none of their findings, and read none that is more probable. No words are
-    taken that call something normal. To recognize one given finding is easier than to find the right one among all.
+    To recognize one given finding is easier than to choose among all. So for each finding without a match, the other
+    report is searched for a sentence or a clause that may state it. Such words get the finding if
+
+    - it is among the most probable ones, see `Reading.near`, and their probability of a finding is at least `POSSIBLE`,
+    - the rules read none of them, or a part without a matched or a more probable finding, and
+    - they do not call something normal.
 
     Args:
         references: References.

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import nn
 
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 
 Precision = Literal["fp32", "bf16"]
 """Precision of a backbone in use: that of its weights, or bfloat16."""
@@ -29,8 +29,7 @@ def check_precision(
         ValueError: If there is no such precision.
         InputError: If the device has no bfloat16 products: it would compute them more slowly than in float32.
     """
-    if precision not in get_args(Precision):
-        raise ValueError(f"Expected `precision` to be fp32 or bf16 but got {precision!r}.")
+    check_choice("precision", precision, get_args(Precision))
     if precision == "fp32" or (device is not None and device.type != "cpu"):
         return
     if capabilities is None and not hasattr(torch.cpu, "get_capabilities"):

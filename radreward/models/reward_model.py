@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 
 from radreward.criteria import Criteria
 from radreward.data.packing import to_rows
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import load_into
 from radreward.models.backbone import Backbone
 from radreward.models.evidence import PairEvidence, TokenComparison, sum_evidence
@@ -119,6 +119,7 @@ class PooledRewardModel(RewardModel):
         predicts_findings: bool = False,
     ) -> None:
         super().__init__(backbone, criteria)
+        check_choice("pooling", pooling, get_args(PoolingName))
         if pooling == "auto":
             pooling = "matching" if is_encoder(self.config) else "last"
         self.pooling_name = pooling
@@ -208,6 +209,7 @@ def build_reward_model(
     Raises:
         InputError: If pooling or a hidden layer is requested of an evidence model, which has neither.
     """
+    check_choice("architecture", architecture, get_args(ArchitectureName))
     if architecture == "pooled":
         return PooledRewardModel(backbone, criteria, pooling, head_hidden_size, predicts_findings)
     if pooling != "auto" or head_hidden_size:

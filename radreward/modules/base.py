@@ -53,6 +53,7 @@ class BaseModule(LightningModule, ABC):
     Attributes:
         monitor: Logged metric that selects the best checkpoint, higher is better.
         row_label: Column title of the rows of the final metric table.
+        batch_unit: Plural noun for what a batch holds, in messages.
         hparam_metrics: Logged metrics that compare runs on TensorBoard's HPARAMS page.
         exporter: Checks the module before training, and measures and saves it afterwards.
         model: The network that is trained and exported.
@@ -65,6 +66,7 @@ class BaseModule(LightningModule, ABC):
 
     monitor: ClassVar[str] = "val_tau"
     row_label: ClassVar[str] = "criterion"
+    batch_unit: ClassVar[str] = "groups"
     hparam_metrics: tuple[str, ...] = ("val/tau_total", "final/tau_b", "final/pair_accuracy")
     exporter: ClassVar[Exporter[Any, Any]]
     model: Any
@@ -141,38 +143,38 @@ class BaseModule(LightningModule, ABC):
         """Return the maximum rounding difference at the trainer's precision."""
         return full_precision if str(self.trainer.precision) in ("32-true", "64-true") else low_precision
 
-    def raise_if_not_finite(self, values: Tensor, message: str, group_ids: Sequence[str], remedy: str = "") -> None:
+    def raise_if_not_finite(self, values: Tensor, message: str, ids: Sequence[str], remedy: str = "") -> None:
         """Stop all ranks if a value of any rank is not finite.
 
         Raises:
-            FloatingPointError: If a value is not finite. Step, groups and remedy are appended to the message.
+            FloatingPointError: If a value is not finite. Step, rows and remedy are appended to the message.
         """
         bad = ~values.isfinite().all()
         if all_reduce_sum(bad.int()):
-            where = f"groups {', '.join(group_ids)}" if bad else "on another rank"
+            where = f"{self.batch_unit} {', '.join(ids)}" if bad else "on another rank"
             raise FloatingPointError(
                 f"{message if bad else 'A value is not finite in'} step {self.global_step}, {where}. {remedy}".rstrip()
             )
 
-    def check_loss_after_backward(self, loss: Tensor, group_ids: Sequence[str]) -> None:
+    def check_loss_after_backward(self, loss: Tensor, ids: Sequence[str]) -> None:
         """Request the check of `on_after_backward`. Call this method in `training_step`.
 
         To read the loss earlier, a GPU would have to finish the forward pass before the backward pass is queued.
         """
-        self._unchecked_loss = loss.detach(), group_ids
+        self._unchecked_loss = loss.detach(), ids
 
     def on_after_backward(self) -> None:
         """Stop all ranks if the loss of any rank is not finite, before the weights change.
 
         Raises:
-            FloatingPointError: If the loss is not finite. The message names the objective and the groups of the batch.
+            FloatingPointError: If the loss is not finite. The message names the objective and the rows of the batch.
         """
         if self._unchecked_loss is not None:
-            loss, group_ids = self._unchecked_loss
+            loss, ids = self._unchecked_loss
             self._unchecked_loss = None
             objective = self._modules.get(_OBJECTIVE_NAME)
             name = f"{type(objective).__name__}: " if objective else ""
-            self.raise_if_not_finite(loss, f"{name}The loss is {loss.item()} in", group_ids, _NOT_FINITE_REMEDY)
+            self.raise_if_not_finite(loss, f"{name}The loss is {loss.item()} in", ids, _NOT_FINITE_REMEDY)
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         """Log the learning rate of the first parameters, those of the backbone unless it is frozen, as lr."""
@@ -218,7 +220,8 @@ class BaseModule(LightningModule, ABC):
     def _check_same_model(self, checkpoint: dict[str, Any]) -> None:
         state, own, expected = checkpoint["state_dict"], self.state_dict(), self.checkpoint_keys()
         if different := sorted(expected ^ set(state)):
-            raise InputError(f"comes from another model: {different[0]!r} is missing or unknown. {_MISMATCH_HINT}")
+            state_of_first = "missing" if different[0] in expected else "unknown"
+            raise InputError(f"comes from another model: {different[0]!r} is {state_of_first}. {_MISMATCH_HINT}")
         for name in sorted(state):
             # Buffers of the objective may grow: a weighting learns the number of criteria from the first batch.
             if not name.startswith(_OBJECTIVE_PREFIX) and state[name].shape != own[name].shape:

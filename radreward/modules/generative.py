@@ -18,7 +18,7 @@ from radreward.distributed import all_reduce_mean
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
 from radreward.models import Backbone
-from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator
+from radreward.models.generative_evaluator import GenerativeEvaluator, load_generative_evaluator, settings_file_of
 from radreward.models.log_probs import unwrap_peft
 from radreward.modules.base import BaseModule
 from radreward.modules.exporter import Exporter, MetricTable
@@ -48,6 +48,10 @@ class GenerativeExporter(Exporter["GenerativeModule", GenerativeResults]):
         """
         module.check_settings()
         encoder = module.prompt_encoder(data)
+        try:
+            settings_file_of(encoder.template)
+        except InputError as error:
+            raise InputError(f"data.collator.{error}") from error
         try:
             GenerativeEvaluator(module.backbone, unwrap_peft(module.model), encoder)
         except InputError as error:
@@ -128,8 +132,13 @@ class GenerativeModule(BaseModule, ABC):
         """
         state = load_generative_evaluator(folder, "cpu").trained_state()
         own = {name: value for name, value in self.model.named_parameters() if value.requires_grad}
-        if {name: value.shape for name, value in own.items()} != {name: value.shape for name, value in state.items()}:
-            raise InputError(f"{folder}: Expected a model with the backbone and adapters of this run.")
+        expected, given = ({name: tuple(value.shape) for name, value in part.items()} for part in (own, state))
+        if different := sorted(name for name in {*expected, *given} if expected.get(name) != given.get(name)):
+            shapes = ", not ".join(str(part.get(different[0], "no weight")) for part in (given, expected))
+            raise InputError(
+                f"{folder}: Expected the backbone and adapters of this run but {different[0]} has {shapes}. "
+                "Set model.backbone to that of the saved model."
+            )
         for name, value in state.items():
             own[name].copy_(value)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from lightning.pytorch import Trainer
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 from matplotlib.figure import Figure
+
+from radreward.io.atomic import atomic_file
 
 
 def log_scalars(trainer: Trainer, values: Mapping[str, float | None], step: int) -> None:
@@ -31,7 +34,8 @@ def log_figure(trainer: Trainer, name: str, figure: Figure, step: int) -> None:
         elif isinstance(logger, MLFlowLogger):
             logger.experiment.log_figure(str(logger.run_id), figure, f"{name}/{step}.png")
         elif isinstance(logger, CSVLogger):
-            figure.savefig(_file(logger, name, f"{step}.png"))
+            with _csv_file(logger, name, f"{step}.png") as path:
+                figure.savefig(path)
 
 
 def log_text(trainer: Trainer, name: str, text: str, step: int) -> None:
@@ -44,7 +48,8 @@ def log_text(trainer: Trainer, name: str, text: str, step: int) -> None:
         elif isinstance(logger, MLFlowLogger):
             logger.experiment.log_text(str(logger.run_id), text, f"{name}/{step}.md")
         elif isinstance(logger, CSVLogger):
-            _file(logger, name, f"{step}.md").write_text(text, encoding="utf-8")
+            with _csv_file(logger, name, f"{step}.md") as path:
+                path.write_text(text, encoding="utf-8")
 
 
 def _loggers(trainer: Trainer) -> Iterator[Logger]:
@@ -52,7 +57,6 @@ def _loggers(trainer: Trainer) -> Iterator[Logger]:
     yield from trainer.loggers if trainer.is_global_zero else ()
 
 
-def _file(logger: CSVLogger, name: str, file: str) -> Path:
-    folder = Path(logger.log_dir, name)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / file
+def _csv_file(logger: CSVLogger, name: str, file: str) -> AbstractContextManager[Path]:
+    """Return a block that writes a file into a folder beside the CSV file; a link there is replaced, not followed."""
+    return atomic_file(Path(logger.log_dir, name, file))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria
+from radreward.errors import check_choice
 from radreward.models.rollout_engine import Completion, SamplingParams
 from radreward.objectives import Rollouts
 from radreward.prompts.criterion_mentions import mentioned_criteria
@@ -52,6 +53,7 @@ class RolloutConfig:
         vllm_memory: float = 0.4,
         vllm_sleep: bool = False,
     ) -> None:
+        check_choice("engine", engine, ("transformers", "vllm"))
         if not 0 < vllm_memory < 1:
             raise ValueError(f"Expected `vllm_memory` to be in (0, 1) but got {vllm_memory}.")
         if num_generations < 2:

@@ -40,16 +40,32 @@ def check_startable(run: RunFolder, data: Mapping[str, str], resume: bool, overw
     """
     if resume:
         check_links_stay_inside(run.folder)
-        if run.data.is_file() and read_json(run.data) != dict(data):
-            raise InputError(f"{run.data}: the data changed since the run that is to be resumed.")
+        _check_same_data(run, data)
     elif run.folder.is_dir() and folder_entries(run.folder):
         if not run.holds_run():
-            raise InputError(f"{run.folder}: Expected a folder that is new, empty or holds a run.")
+            raise InputError(
+                f"{run.folder}: Expected a folder that is new, empty or holds a run but it holds other files. Choose "
+                "another one with --run-dir."
+            )
         if not overwrite:
             remedy = "Resume it with --ckpt-path=last, replace" if run.last.is_file() else "Replace"
             raise InputError(
                 f"{run.folder}: holds a run. {remedy} it with --overwrite, or choose another folder with --run-dir."
             )
+
+
+def _check_same_data(run: RunFolder, data: Mapping[str, str]) -> None:
+    """Compare the data files of a resumed run with those it has used.
+
+    Raises:
+        InputError: If a file is other, new or missing. The message names the first one.
+    """
+    used: Mapping[str, str] = read_json(run.data) if run.data.is_file() else data
+    if changed := sorted(name for name in {*used, *data} if used.get(name) != data.get(name)):
+        raise InputError(
+            f"{changed[0]}: Expected the data of the run {run.folder} but it changed. Restore the file, or start a "
+            "new run with another --run-dir."
+        )
 
 
 def start_run(run: RunFolder, data: Mapping[str, str], resume: bool, overwrite: bool = False) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from radreward.errors import check_choice
 from radreward.objectives.functional.accuracy_rewards import round_half_up
 from radreward.objectives.functional.advantages import difficulty_weight, majority_mask, mgas_scale
 from radreward.types import ParsedCompletions
@@ -69,8 +70,7 @@ class MajorityGuidedScaling(AdvantageScaling):
             raise ValueError(f"Expected `c` to be in [0, 1] but got {c}.")
         if not (0 <= min_scale <= max_scale and math.isfinite(max_scale)):
             raise ValueError(f"Expected 0 <= `min_scale` <= `max_scale` but got {min_scale} and {max_scale}.")
-        if variant not in ("logistic", "as_published"):
-            raise ValueError(f"Expected `variant` to be logistic or as_published but got {variant!r}.")
+        check_choice("variant", variant, ("logistic", "as_published"))
         self.beta = beta
         self.c = c
         self.min_scale = min_scale

@@ -6,14 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from traceback import walk_tb
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from radreward.criteria.pairs import gather_pairs
 from radreward.distributed import mean_count_per_rank, world_size
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.objectives.functional import ranking_losses
 from radreward.objectives.weighting import CriterionWeighting, UniformWeighting
 from radreward.types import ObjectiveOutput, OptionalPart, RewardBatch
@@ -46,8 +46,7 @@ class Objective(nn.Module, ABC):
 
     def __init__(self, weighting: CriterionWeighting | None = None, reduction: Reduction = "mean") -> None:
         super().__init__()
-        if reduction not in ("mean", "sum"):
-            raise ValueError(f"Expected `reduction` to be mean or sum but got {reduction!r}.")
+        check_choice("reduction", reduction, get_args(Reduction))
         self.weighting = UniformWeighting() if weighting is None else weighting
         require_objects(self, [self.weighting], CriterionWeighting, "weighting", "CriterionWeighting | None")
         self.reduction: Reduction = reduction

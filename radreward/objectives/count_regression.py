@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch.nn import functional as F
 
+from radreward.errors import check_choice
 from radreward.objectives.base import Objective, Reduction
 from radreward.objectives.functional import regression_losses
 from radreward.objectives.weighting import CriterionWeighting
@@ -48,8 +49,7 @@ class CountRegression(Objective):
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weighting, reduction)
-        if loss not in ("huber", "poisson"):
-            raise ValueError(f"Expected `loss` to be huber or poisson but got {loss!r}.")
+        check_choice("loss", loss, ("huber", "poisson"))
         if not (math.isfinite(delta) and delta > 0):
             raise ValueError(f"Expected `delta` to be finite and > 0 but got {delta}.")
         self.loss = loss

@@ -12,6 +12,7 @@ MAX_CHARACTERS = 100_000
 """Maximum length of an answer; longer ones are not parsed."""
 MAX_COUNT = 1000
 """Largest number of errors that is accepted."""
+_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 _NUMBER = re.compile(r"[+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 
 
@@ -26,6 +27,15 @@ class ParsedAnswer(NamedTuple):
     """Explanation before the numbers; None if the answer has none."""
     format_error: str | None
     """First deviation from the requested format; None if there is none."""
+
+
+def without_code_fences(answer: str) -> str:
+    r"""Return an answer without the lines that begin or end a block of code, and with line feeds as its only line ends.
+
+    >>> without_code_fences("```text\r\nomission: 1\r\n```")
+    '\nomission: 1\n'
+    """
+    return _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def parse_failure(num_criteria: int, reason: str) -> ParsedAnswer:

@@ -63,7 +63,7 @@ class Crimson(StatelessScorer):
 
     The counts are those of `CrimsonCriteria`. The evidence of a row is a tuple of `JudgedFinding`, the heaviest first,
     and of `UnreadStatement` after them: a finding in words that the rules do not know, and that are similar to no name
-    of a finding, is neither missed nor false. If no statement of a report is read, the status says so.
+    of a finding, is neither missed nor false. If no statement of a report is read, the status states it.
 
     >>> scorer = Crimson()
     >>> scorer.score(["Small left effusion. Pneumonia."], ["Pneumonia."]).total.item()

@@ -125,7 +125,7 @@ def _import_file(path: Path) -> Any:
     name = "radreward_custom_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InputError(f"{path}: Expected a Python file.")
+        raise InputError(f"{path}: Expected a Python file but its name does not end in .py. Rename it.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module
     try:

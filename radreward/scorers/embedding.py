@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 
+from radreward.errors import check_choice
 from radreward.models import text_encoder
 from radreward.models.text_encoder import TextEncoder, TokenEmbeddings, bertscore
 from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED
@@ -43,8 +44,7 @@ class EmbeddingScorer(StatelessScorer):
         allow_download: bool = False,
     ) -> None:
         super().__init__()
-        if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
+        check_choice("on_too_long", on_too_long, ("reject", "truncate"))
         self.encoder, self.layer, self.on_too_long = encoder, layer, on_too_long
         self._encoder = TextEncoder(encoder, layer, device, allow_download)
         self.max_tokens, self.device = self._encoder.max_length, self._encoder.device

@@ -37,7 +37,7 @@ _REASONS = {
     "omission_of_comparison": "the candidate leaves out the change in “{reference}”",
 }
 """Reason for each of RadCliQ's six kinds of errors; the placeholders are statements of both reports."""
-LocatedError = tuple[str, str, str]
+_CountedError = tuple[str, str, str]
 """Criterion of an error, and the statements of candidate and reference in which it shows."""
 
 
@@ -201,7 +201,7 @@ def analyze_statements(
     )
 
 
-def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[LocatedError]:
+def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[_CountedError]:
     """Return `count` errors. Each is the criterion and the pair of statements with the most remaining evidence.
 
     An error subtracts 1 from the evidence of its criterion and statements.
@@ -210,7 +210,7 @@ def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[Lo
     >>> allot_errors([statement], 1)
     [('significant_false_prediction', 'Edema.', 'Clear.')]
     """
-    left: dict[LocatedError, float] = {}
+    left: dict[_CountedError, float] = {}
     for error, value in _errors_with_evidence(statements):
         left[error] = left.get(error, 0.0) + value
     chosen = []
@@ -221,7 +221,7 @@ def allot_errors(statements: Sequence[StatementEvidence], count: int) -> list[Lo
     return chosen
 
 
-def _errors_with_evidence(statements: Sequence[StatementEvidence]) -> Iterator[tuple[LocatedError, float]]:
+def _errors_with_evidence(statements: Sequence[StatementEvidence]) -> Iterator[tuple[_CountedError, float]]:
     """Yield the evidence of each criterion with the statements of candidate and reference in which it shows."""
     for entry in statements:
         pair = (entry.text, entry.counterpart) if entry.side == "candidate" else (entry.counterpart, entry.text)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 import torch
 
 from radreward.criteria import Criteria
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.hub import download_model, parse_hub_name
 from radreward.models.generative_evaluator import (
     GeneratedAnswer,
@@ -53,8 +53,7 @@ class GenerativeScorer(Scorer):
         on_too_long: Literal["reject", "truncate"] = "reject",
         batch_size: int = 64,
     ) -> None:
-        if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
+        check_choice("on_too_long", on_too_long, ("reject", "truncate"))
         if not isinstance(evaluator.template, self.template_class):
             expected, actual = self.template_class.__name__, type(evaluator.template).__name__
             raise InputError(f"{self.title}: Expected an evaluator with a {expected} but got {actual}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from radreward.errors import check_choice
 from radreward.metrics import text_overlap
 from radreward.scorers.stateless import StatelessScorer
 
@@ -64,8 +65,7 @@ class ROUGE(StatelessScorer):
     setting_names = ("variant",)
 
     def __init__(self, variant: str = "l") -> None:
-        if variant not in _ROUGE_VARIANTS:
-            raise ValueError(f"Expected `variant` to be one of {', '.join(_ROUGE_VARIANTS)} but got {variant!r}.")
+        check_choice("variant", variant, _ROUGE_VARIANTS)
         self.variant = variant
         self.title = f"ROUGE-{variant.upper()}"
         super().__init__()

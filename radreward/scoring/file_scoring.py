@@ -52,7 +52,7 @@ def score_file(
     Writes, in the order of the input, the id, the other columns unchanged, `total` (higher is better), `quality` and
     `errors` if the scorer computes them, one column and one `count_<criterion>` per criterion, `evidence` (an object in
     JSONL, JSON text in CSV and Parquet) if the scorer explains, and `status`. A row that cannot be scored has no scores
-    and a status that says why; `<output>.rejects.jsonl` lists it.
+    and a status with the reason; `<output>.rejects.jsonl` lists it.
     Columns `age` and `indication` are used if `Scorer.uses_context`; a warning counts missing and unreadable values.
 
     Args:

@@ -205,7 +205,7 @@ def _kind(side: Side, agreement: float) -> FindingKind:
 def _from_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
     """Yield a finding per label of a report; the value in the other report may differ, as positive and negative.
 
-    A label that only one report has is marked if it says that the report states a finding.
+    A label that only one report has is marked if it stands for a finding.
     """
     labels = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
     for side, own in labels.items():

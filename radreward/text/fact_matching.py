@@ -53,8 +53,8 @@ def match_facts(reference: Iterable[Fact], candidate: Iterable[Fact], is_generat
 
     Reports by others also state a bilateral finding again for each side, which counts once, and candidates may list
     several degrees or sizes, of which all but one are wrong. Generated reports do neither: `is_generated` keeps their
-    counts of errors as they were when the shipped models were trained. It also tells names apart that other people
-    use for each other, such as scar and fibrosis.
+    counts of errors as they were when the shipped models were trained. With it, names that other people use for
+    each other, such as scar and fibrosis, are different findings.
 
     >>> sides = [Fact("effusion", location="left"), Fact("effusion", location="right")]
     >>> len(match_facts([Fact("effusion", location="bilateral"), Fact("scar")], sides))

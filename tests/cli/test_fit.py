@@ -95,7 +95,7 @@ def test_curves_of_a_short_run_have_a_point_per_step(config: Path, tmp_path: Pat
     assert [event.step for event in events.Scalars("Overview/loss")] == [1, 2, 3, 4, 5, 6]
 
 
-def test_ctrl_c_without_a_checkpoint_says_what_to_do(
+def test_ctrl_c_without_a_checkpoint_prints_the_remedy(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stopped(path: object) -> None:
@@ -256,7 +256,7 @@ def test_undefined_agreement_is_never_best_and_counts_for_early_stopping(
 
 
 OTHER = {
-    "backbone": (["--model.backbone.name=tiny-llama"], "is missing or unknown"),
+    "backbone": (["--model.backbone.name=tiny-llama"], "comes from another model: "),
     "rank": (["--model.backbone.lora.r=8"], "has the shape"),
     "head": (["--model.head_hidden_size=8"], "has the shape"),
     "objective": (

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from radreward.cli import main
-from radreward.cli.removed_settings import REMOVED_SETTINGS
 
 EVIDENCE = ["--model.architecture=evidence", "--model.pooling=auto", "--model.head_hidden_size=0"]
 
@@ -235,18 +234,6 @@ def test_wrong_setting_prints_one_line(
     assert message in error
     assert error.count("\n") == 1, error
     assert "<class" not in error
-
-
-@pytest.mark.parametrize("name", list(REMOVED_SETTINGS))
-def test_removed_setting_names_its_replacement_before_training(
-    name: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "old.yaml").write_text(f"model: {{init_args: {{{name}: 1}}}}")
-    assert main(["fit", f"--config={config}", "--config=old.yaml"]) == 2
-    message = f"--model: Expected a setting of RewardModule but got {name!r}. {REMOVED_SETTINGS[name]}"
-    assert capsys.readouterr().err == f"radreward: {message}\n"
-    assert not (tmp_path / "run").exists()
 
 
 def test_missing_records_are_named(capsys: pytest.CaptureFixture[str]) -> None:

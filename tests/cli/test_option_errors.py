@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonargparse import ArgumentParser
 
-from radreward import objectives
 from radreward.cli.option_errors import option_error
-from radreward.cli.removed_settings import REMOVED_SETTINGS
 from radreward.cli.signature import add_signature
 
 SHAPE = re.compile(r"(?:-{0,2}[\w.-]+: )?Expected .* but got .*\.")
@@ -162,10 +160,6 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
         {"bell": bell(metal={"class_path": f"{__name__}.Tin", "init_args": {"purity": 1}})},
         "bell.metal: Expected a setting of Tin but got 'purity'. It has none.",
     ),
-    "removed setting": (
-        {"bell": bell(findings_weight=1)},
-        f"Expected a setting of Bell but got 'findings_weight'. {REMOVED_SETTINGS['findings_weight']}",
-    ),
     "unknown setting of a group": ({"iron": {"pureness": 1}}, "Expected a setting of iron but got 'pureness'."),
     "unknown top-level setting": ({"bel": 1}, "Expected a setting of `radreward fit` but got 'bel'. See"),
     "misspelt class": (
@@ -271,16 +265,6 @@ def test_class_in_a_file_that_cannot_be_imported_names_the_cause(
     start = f"Expected a class in the module {file.stem} but its import raised "
     assert start + cause.format(name=file.stem, file=file) in line
     assert line.startswith(("bell.metal: Expected", "--bell: Expected"))
-
-
-@pytest.mark.parametrize("name", list(REMOVED_SETTINGS))
-def test_remedy_of_a_removed_setting_names_objectives_of_its_example(name: str) -> None:
-    match = re.fullmatch(rf"`{name}` was removed: add (.*) to the objective, as in (\S+)\.", REMOVED_SETTINGS[name])
-    assert match is not None
-    example = (Path(__file__).parents[2] / match[2]).read_text()
-    for objective in match[1].split(" and "):
-        assert objective in objectives.__all__
-        assert objective in example
 
 
 WORDS = st.sampled_from(

@@ -38,7 +38,7 @@ def hold(claim: Claim, output: Path) -> subprocess.Popen[str]:
 
 
 @CLAIMS
-def test_second_process_is_told_who_writes_and_a_dead_one_is_taken_over(tmp_path: Path, claim: Claim) -> None:
+def test_claim_of_a_second_process_names_the_first_and_replaces_a_dead_one(tmp_path: Path, claim: Claim) -> None:
     output = tmp_path / "results"
     process = hold(claim, output)
     message = (

@@ -82,7 +82,7 @@ def test_parquet_that_expands_too_much_is_refused(tmp_path: Path, monkeypatch: p
         rows(path)
 
 
-def test_json_row_that_is_nested_too_deeply_says_so(tmp_path: Path) -> None:
+def test_json_row_that_is_nested_too_deeply_raises(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"a": ' + "[" * 100_000 + "\n")
     [row] = rows(tmp_path / "a.jsonl")
     assert row.error == "Expected a JSON object but it is nested too deeply"

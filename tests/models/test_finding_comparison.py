@@ -125,7 +125,7 @@ def test_words_order_equal_qualities_and_hardly_change_them(qualities: list[floa
     assert break_ties(torch.ones(2), torch.tensor([1.0, torch.nan])).tolist() == [1.0, 1.0]
 
 
-def test_denied_finding_is_wrong_whatever_else_the_report_says() -> None:
+def test_denied_finding_is_wrong_in_any_report() -> None:
     cavity, odd = ReportFindings((Fact("cavity"),), ()), ("Odd lesion.",)
     comparison = compare_findings(cavity, ReportFindings((), odd, frozenset({"cavity"})))
     assert (comparison.wrong, comparison.reference) == (1.0, ())

@@ -103,3 +103,16 @@ def test_other_ranks_write_nothing(tmp_path: Path) -> None:
     for call in calls:
         call()
     assert not list(tmp_path.rglob("*"))
+
+
+def test_csv_logger_replaces_a_link_and_leaves_its_target(tmp_path: Path) -> None:
+    logger = CSVLogger(tmp_path, name="", version="logs")
+    logger.log_metrics({"a": 1.0})  # creates the folder
+    target, link = tmp_path / "mine.txt", tmp_path / "logs" / "val" / "example" / "20.md"
+    target.write_text("mine")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(target)
+    _log(logger)
+    assert target.read_text() == "mine"
+    assert not link.is_symlink()
+    assert link.read_text() == TEXT

@@ -50,7 +50,7 @@ def test_start_run_never_deletes_folder_with_other_files(tmp_path: Path) -> None
 def test_start_run_resumed_on_other_data_raises(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     start_run(run, DATA, resume=False)
-    with pytest.raises(InputError, match=r"data\.json: the data changed"):
+    with pytest.raises(InputError, match=r"^groups\.jsonl: Expected the data of the run .* but it changed"):
         start_run(run, {"groups.jsonl": "abd"}, resume=True)
     assert json.loads(run.data.read_text()) == DATA
 

@@ -152,7 +152,7 @@ def test_init_from_loads_saved_weights(config: Path) -> None:
     second_run.module.load_initial_weights(second_run.init_from)
     first, second = (dict(run.module.named_parameters()) for run in (training, second_run))
     assert all(torch.equal(value, second[name]) for name, value in first.items())
-    with pytest.raises(InputError, match="backbone and adapters"):
+    with pytest.raises(InputError, match="the backbone and adapters of this run but"):
         SFTModule(Backbone("tiny-llama", lora=None)).load_initial_weights(second_run.init_from)
 
 
@@ -267,6 +267,18 @@ def test_fit_with_incompatible_settings_reports_them(
     assert main(["fit", f"--config={config}", f"--{override}"]) == 2
     assert message in capsys.readouterr().err
     assert not (config.parent / "run" / "model").exists()
+
+
+def test_template_of_another_class_is_refused_before_training(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_template.py").write_text(
+        "from radreward.systems.radreason import RadReasonTemplate\nclass MyTemplate(RadReasonTemplate): pass\n"
+    )
+    assert main(["fit", f"--config={config}", "--data.collator.template=my_template.MyTemplate"]) == 2
+    assert "data.collator.template: Expected GreenTemplate or RadReasonTemplate but got My" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_validation_compares_green_score_with_written_answer(config: Path) -> None:

@@ -252,7 +252,7 @@ def test_evidence_lists_what_is_not_read() -> None:
     )
 
 
-def test_status_says_that_nothing_is_read_in_a_report() -> None:
+def test_report_in_which_nothing_is_read_has_a_status() -> None:
     odd = "Odd contour of a rib. Odd lungs."
     scores = SCORER.score(["Pneumonia.", odd, "Pneumonia.", odd], [odd, "Pneumonia.", f"{odd} Clear lungs.", odd])
     assert scores.status == (STATUS_CANDIDATE_UNREAD, STATUS_REFERENCE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD)

@@ -102,7 +102,7 @@ def test_invalid_settings_raise_value_error(order: int) -> None:
     if order is not True:
         with pytest.raises(ValueError, match="Expected `order` to be 1, 2, 3 or 4 but got"):
             BLEU(order)
-    with pytest.raises(ValueError, match="Expected `variant` to be one of 1, 2, l but got"):
+    with pytest.raises(ValueError, match="Expected `variant` to be 1, 2 or l but got"):
         ROUGE(str(order))
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from radreward.criteria import Criteria, Criterion
-from radreward.prompts.parsing import MAX_CHARACTERS
+from radreward.prompts.parsing import MAX_CHARACTERS, without_code_fences
 
 _HEADING = re.compile(
     r"^[^\S\n]{0,8}[*#>]{0,8}[^\S\n]{0,8}\[(candidate|explanation|reasoning|errors|counts|matched)\][*:]{0,4}",
     re.I | re.M,
 )
-_CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 _LIST_MARKER = re.compile(r"^(?:[-*•]\s+|\(?\d{1,2}[.)]\s+)?")
 _COUNT = re.compile(r"\d{1,3}(?:\.0{1,3})?")
 _EMPTY_ANSWERS = frozenset({"", "-", "none", "n/a", "no errors", "no error", "nothing"})
@@ -69,7 +68,7 @@ def parse_generated(answer: str, sections: tuple[str, ...], criteria: Criteria) 
     """
     if len(answer) > MAX_CHARACTERS:
         return GeneratedReport(error=f"too long: {len(answer)} characters")
-    text = _CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n"))
+    text = without_code_fences(answer)
     headings = list(_HEADING.finditer(text))
     parts: dict[str, str] = {}
     for heading, end in zip(headings, [*(entry.start() for entry in headings[1:]), len(text)], strict=False):

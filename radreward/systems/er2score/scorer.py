@@ -14,7 +14,7 @@ from radreward.data.packing import pack_paths
 from radreward.data.prompt_encoder import PromptEncoder, PromptTooLongError
 from radreward.data.tokenizer import EMBEDDED_BACKBONE
 from radreward.devices import resolve_device
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
@@ -60,9 +60,9 @@ class RewardModelScorer(Scorer):
 
     The sub-scores are the rewards (n, N), and total = max_total + Σ_j reward_j. The error counts (n, N) and the quality
     (n,) of the findings (see `radreward.criteria.finding_quality`) need a calibration. Both are None if the model was
-    saved without a calibration. If the calibration has a share of rules, they have it in the quality, and in the errors
-    of a model with evidence, as far as they decide about the findings, see `RuleDecision`. The quality is divided by 1
-    + `ERROR_COST` · errors. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the
+    saved without a calibration. A calibration may give the rules a share of the quality and, for a model with evidence,
+    of the errors. It applies to the findings that the rules read, see `RuleDecision`. The quality is divided by
+    1 + `ERROR_COST` · errors. With an `EvidenceRewardModel`, the quality depends on the age and the indication of the
     patient, see `findings_for_patient`. If this model has a calibration, the evidence of a pair is a tuple of
     `StatementEvidence`. Candidates of one reference share its tokens. Equal pairs are scored once. Adapters are merged.
 
@@ -93,8 +93,8 @@ class RewardModelScorer(Scorer):
     ) -> None:
         if max_batch_tokens is not None and max_batch_tokens < 1:
             raise ValueError(f"Expected `max_batch_tokens` to be >= 1 but got {max_batch_tokens}.")
-        if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
+        check_choice("packing", packing, ("tree", "rows"))
+        check_choice("on_too_long", on_too_long, ("reject", "truncate"))
         model = artifact.model
         self.artifact = artifact
         self.criteria = model.criteria

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from radreward.criteria import Criteria, Criterion
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate, format_count, one_line
 from radreward.prompts.parsing import ParsedAnswer
 from radreward.prompts.tags import wrap_in_tags
@@ -48,8 +48,7 @@ class GreenTemplate(GenerativeTemplate):
         question: str | None = None,
         parser: Literal["robust", "official"] = "robust",
     ) -> None:
-        if parser not in ("robust", "official"):
-            raise ValueError(f"Expected `parser` to be robust or official but got {parser!r}.")
+        check_choice("parser", parser, ("robust", "official"))
         self.include_instruction = include_instruction
         self.question = _load_question(question) if question else None
         self.parser = parser

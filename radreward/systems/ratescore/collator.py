@@ -13,7 +13,7 @@ from torch import Tensor
 
 from radreward.criteria import Criteria
 from radreward.data.collators.base import Collator, error_tensor
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import fingerprint
 from radreward.io.cache import SQLiteCache
 from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
@@ -100,6 +100,7 @@ class EntityMatchCollator(Collator):
         on_too_long: Literal["error", "truncate"] = "error",
         cache_path: str | None = None,
     ) -> None:
+        check_choice("on_too_long", on_too_long, ("error", "truncate"))
         self.criteria, self.on_too_long, self.cache_path = criteria, on_too_long, cache_path
         self.tagger = load_tagger(tagger)
         self.encoder = encoder or embedded_entity_encoder()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import torch
 
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import fingerprint
 from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
@@ -98,8 +98,7 @@ class RaTEScore(Scorer):
     ) -> None:
         if no_entity_score is not None and not 0 <= no_entity_score <= 1:
             raise ValueError(f"Expected `no_entity_score` to be null or in [0, 1] but got {no_entity_score}.")
-        if on_too_long not in ("reject", "truncate"):
-            raise ValueError(f"Expected `on_too_long` to be reject or truncate but got {on_too_long!r}.")
+        check_choice("on_too_long", on_too_long, ("reject", "truncate"))
         self.tagger, self.encoder, self.affinity = tagger, encoder, affinity
         self.device = encoder.device
         self.training_info = dict(training_info or {})

@@ -203,8 +203,8 @@ def _validate_regression_data(data: RegressionData, folds: int, inner_folds: int
     min_training_rows = min(len(train) for train, _ in split_by_reference(data.reference_ids, folds))
     if (innermost := min_training_rows * (inner_folds - 1) // inner_folds) < 2 * max_neighbors:
         raise InputError(
-            f"Expected more than {len(data.target)} pairs: the innermost folds train on {innermost} of them, "
-            f"but {2 * max_neighbors} are needed."
+            f"Expected {2 * max_neighbors} training pairs in each innermost fold, twice the largest `n_neighbors`, but "
+            f"one of {len(data.target)} pairs in all has {innermost}. Give more pairs, or a smaller `n_neighbors`."
         )
     for name, values in (("features", data.features), ("targets", data.target)):
         if not np.isfinite(values).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -81,6 +82,7 @@ class RelationModule(BaseModule):
     exporter = RelationExporter()
     monitor: ClassVar[str] = "val_kappa"
     row_label: ClassVar[str] = "relation"
+    batch_unit: ClassVar[str] = "sentences"
     hparam_metrics: tuple[str, ...] = ("val/kappa", "final/kappa", "final/accuracy")
 
     def __init__(
@@ -102,19 +104,12 @@ class RelationModule(BaseModule):
         return [module for name, module in self.model.named_children() if name != "encoder"]
 
     def training_step(self, batch: list[SentenceRelations], batch_idx: int) -> Tensor | None:
-        """Return the mean loss of the pairs of a batch; None if there are no pairs.
-
-        Raises:
-            FloatingPointError: If the loss is not finite.
-        """
+        """Return the mean loss of the pairs of a batch; None if there are no pairs."""
         logits, targets = self._pair_logits(batch)
         if not len(targets):
             return None
         loss = F.cross_entropy(logits, targets)
-        if not torch.isfinite(loss):
-            raise FloatingPointError(
-                f"The loss is {loss.item()} in step {self.global_step}, first sentence {batch[0].sentences[0]!r}."
-            )
+        self.check_loss_after_backward(loss, [reprlib.repr(record.sentences[0]) for record in batch])
         self.log("train/loss", loss, prog_bar=True, batch_size=len(targets))
         return loss
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from radreward.data.relation_io import RELATION_SCORES
+from radreward.prompts.parsing import without_code_fences
 from radreward.systems.sentence_eval.judgement import SentenceJudgement, SentenceScore
 
 FORMAT_ERRORS = {
@@ -29,7 +30,6 @@ FORMAT_ERRORS = {
 _NORMALIZED_PUNCTUATION = str.maketrans(
     {**dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"'), **dict.fromkeys("\u2212\u2012\u2013", "-")}
 )
-CODE_FENCE = re.compile(r"^[^\S\n]*+(?:```|~~~)[^\n]*$", re.M)
 _ROW_TYPE = r"(?:original|orig|reference|predicted|prediction|pred|candidate)"
 _NUMBER = r"[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})"
 _ROW_START = re.compile(
@@ -97,7 +97,7 @@ class _AnswerParser:
         self.explanation = ""
 
     def parse(self, answer: str) -> SentenceJudgement:
-        text = CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n").translate(_NORMALIZED_PUNCTUATION))
+        text = without_code_fences(answer.translate(_NORMALIZED_PUNCTUATION))
         starts = list(_ROW_START.finditer(text))
         self._count_prose(text[: starts[0].start()] if starts else text)
         ends = [start.start() for start in starts[1:]] + [len(text)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from radreward.llm.messages import Message
+from radreward.prompts.parsing import without_code_fences
 from radreward.prompts.tags import wrap_in_tags
-from radreward.systems.sentence_eval.parser import CODE_FENCE
 
 MAX_ANSWER_CHARS = 50_000
 _TASK = """\
@@ -64,7 +64,7 @@ def parse_refined_report(answer: str) -> tuple[str, str | None]:
     """
     if len(answer) > MAX_ANSWER_CHARS:
         return "", f"too long: {len(answer)} characters"
-    parts = _HEADING.split(CODE_FENCE.sub("", answer.replace("\r\n", "\n").replace("\r", "\n")))
+    parts = _HEADING.split(without_code_fences(answer))
     if len(parts) > 2:
         return "", "section repeated: report"
     report = "\n".join(line.strip() for line in parts[-1].split("\n")).strip()

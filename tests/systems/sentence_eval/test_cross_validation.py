@@ -83,7 +83,10 @@ def test_nested_cross_validation_invalid_data_are_named() -> None:
     for invalid, message in (
         (data._replace(target=np.ones(240)), "Expected targets that differ but all 240 are 1"),
         (data._replace(reference_ids=np.arange(240) // 60), "at least 15 references, for 5 × 3 folds, but got 4"),
-        (RegressionData(*(column[:45] for column in data)), "Expected more than 45 pairs: .* train on 24 of them"),
+        (
+            RegressionData(*(column[:45] for column in data)),
+            "Expected 30 training pairs in .* of 45 pairs in all has 24",
+        ),
         (data._replace(target=np.full(240, np.nan)), "Expected finite targets but row 0"),
     ):
         with pytest.raises(InputError, match=message):

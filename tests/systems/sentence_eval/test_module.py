@@ -57,6 +57,18 @@ def test_fit_saves_the_judge_and_its_metrics(config: Path) -> None:
         assert torch.allclose(saved.logits(saved.encode(texts), [(0, 1)]), expected, atol=1e-5)
 
 
+def test_loss_not_finite_stops_before_the_weights_change(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair_logits = RelationModule._pair_logits
+
+    def not_a_number(module: RelationModule, batch: list[SentenceRelations]) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, targets = pair_logits(module, batch)
+        return logits * torch.nan, targets
+
+    monkeypatch.setattr(RelationModule, "_pair_logits", not_a_number)
+    with pytest.raises(FloatingPointError, match=r"^The loss is nan in step 0, sentences '.*\. Lower model\.optimizer"):
+        build(config).fit()
+
+
 def test_fit_resumed_run_equals_uninterrupted_run(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uninterrupted = build(config, f"--run-dir={config.parent / 'uninterrupted'}")
     uninterrupted.fit()

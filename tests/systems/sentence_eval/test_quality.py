@@ -39,7 +39,7 @@ def quality(judgement: SentenceJudgement, reference: Sequence[str], candidate: S
 
 
 @given(SENTENCES, SENTENCES)
-def test_rules_decide_what_they_read_whatever_the_judge_says(
+def test_rules_decide_what_they_read_against_the_judge(
     reference: list[tuple[str, float]], candidate: list[tuple[str, float]]
 ) -> None:
     scores = [tuple(SentenceScore(score, (0,)) for _, score in side) for side in (reference, candidate)]

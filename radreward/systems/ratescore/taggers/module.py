@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import reprlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
@@ -14,7 +14,7 @@ from radreward.data.base_datamodule import BaseDataModule
 from radreward.data.entity_datamodule import EntityDataModule
 from radreward.data.entity_io import TaggedSentence
 from radreward.data.tokenizer import load_tokenizer
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import write_json
 from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.models import Backbone
@@ -82,6 +82,7 @@ class TaggerModule(BaseModule):
     exporter = TaggerExporter()
     monitor: ClassVar[str] = "val_f1"
     row_label: ClassVar[str] = "type"
+    batch_unit: ClassVar[str] = "sentences"
     hparam_metrics: tuple[str, ...] = ("val/f1", "final/f1", "final/accuracy")
 
     def __init__(
@@ -92,6 +93,7 @@ class TaggerModule(BaseModule):
         optimizer: AdamWConfig | None = None,
     ) -> None:
         super().__init__(optimizer)
+        check_choice("scheme", scheme, ("iob", "span"))
         self.backbone = backbone or Backbone()
         self.model: TaggerModel = (
             IOBTagger(self.backbone) if scheme == "iob" else SpanTagger(self.backbone, hidden_size)
@@ -114,16 +116,11 @@ class TaggerModule(BaseModule):
                 logger.warning(message, too_long, len(names), MAX_SPAN_WORDS)
 
     def training_step(self, batch: list[TaggedSentence], batch_idx: int) -> Tensor:
-        """Return the loss of a batch.
-
-        Raises:
-            FloatingPointError: If it is not finite.
-        """
+        """Return the loss of a batch."""
         chunks, entities = self._tokenize(batch)
         tokens = TokenBatch(*(part.to(self.device) for part in self.tagger.sentence_tokenizer.collate(chunks)))
         loss = self.model.loss(tokens, chunks, entities)
-        if not torch.isfinite(loss):
-            raise FloatingPointError(f"The loss is {loss.item()} in step {self.global_step}: {batch[0].text!r}.")
+        self.check_loss_after_backward(loss, [reprlib.repr(sentence.text) for sentence in batch])
         self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))
         return loss
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from radreward.errors import InputError
+from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import fingerprint, load_metadata, load_tensors, save_tensors
 from radreward.io.model_config import config_errors
 
@@ -77,8 +77,7 @@ class Regressor:
     """
 
     def __init__(self, kind: str, arrays: Mapping[str, Array], mean: float = 0.0, scale: float = 1.0) -> None:
-        if kind not in _PREDICTORS:
-            raise ValueError(f"Expected `kind` to be one of {', '.join(_PREDICTORS)} but got {kind!r}.")
+        check_choice("kind", kind, _PREDICTORS)
         names = _PREDICTORS[kind][1]
         if names is not None and (wrong := sorted(names ^ set(arrays))):
             raise ValueError(f"Expected the arrays of {kind} but {wrong[0]!r} is missing or unknown.")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from torch import Tensor
 
 from experiments.ratescore.entity_generator import generate_annotated_sentences
@@ -11,6 +12,7 @@ from radreward.cli import build, main
 from radreward.data.entity_io import TaggedSentence, write_tagged_sentences
 from radreward.errors import InputError
 from radreward.systems.ratescore.taggers import load_tagger
+from radreward.systems.ratescore.taggers.iob_tagger import IOBTagger
 from radreward.systems.ratescore.taggers.module import TaggerModule
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -72,6 +74,12 @@ def test_stopped_and_resumed_run_equals_uninterrupted_run(config: Path, monkeypa
             build(config, "overwrite=true").fit()
     assert not (config.parent / "run" / "model").exists()
     assert build(config, "ckpt_path=last").fit() == uninterrupted
+
+
+def test_loss_not_finite_stops_before_the_weights_change(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IOBTagger, "loss", lambda tagger, *_: next(tagger.parameters()).sum() * torch.nan)
+    with pytest.raises(FloatingPointError, match=r"^The loss is nan in step 0, sentences '.*\. Lower model\.optimizer"):
+        build(config).fit()
 
 
 @pytest.mark.parametrize("config", ["span"], indirect=True)
