@@ -122,24 +122,29 @@ def browser() -> Iterator["Chrome"]:
 
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a backbone's folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers."""
+    """Return a decoder's folder in the format of the Hub; rows of 64 weights fill a block of 4-bit numbers.
+
+    Its tokens are words, because reports have thousands of bytes. Its head has the weights of its embeddings, because
+    the folder has no others.
+    """
     import torch
     from transformers import AutoModel, LlamaConfig
 
-    from radreward.data.tokenizer import byte_tokenizer
+    from radreward.data.tokenizer import word_tokenizer
 
     folder = tmp_path_factory.mktemp("tiny-llama")
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=260,
+        vocab_size=2048,
         max_position_embeddings=16_384,
         hidden_size=64,
         intermediate_size=64,
-        num_hidden_layers=2,
+        num_hidden_layers=1,
         num_attention_heads=4,
+        tie_word_embeddings=True,
     )
     AutoModel.from_config(config).save_pretrained(folder)
-    byte_tokenizer(encoder=False).save_pretrained(folder)
+    word_tokenizer().save_pretrained(folder)
     return folder
 
 

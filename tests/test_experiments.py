@@ -20,6 +20,7 @@ from radreward.modules import RewardModule, SFTModule
 from radreward.modules.base import require_collator
 from radreward.objectives import MarginRewardEnforcement
 from radreward.synthesis import synthesize_files
+from radreward.synthesis.report_styles import Granularity
 from radreward.tuning import load_study_config
 from tests.logged_terms import fit_and_record
 
@@ -63,8 +64,9 @@ IN_SMALL = {
 }
 SAME_IN_SMALL = {"backbones-7b": 1, "backbones": 2}
 """Number of variants that equal another one in small: two Llama 2, three MiniLM."""
-GROUPS = 12
-Records = Callable[[str], Path]
+GROUPS = {"report": 8, "statement": 12}
+"""Number of groups by granularity: reports are long, their tokens are bytes here."""
+Records = Callable[[Path], Path]
 ER2SCORE_TERMS = {"loss", "individual", "total"}
 """What a run with the loss of the paper logs: L, L_ind and λ·L_tot (Eq. 1)."""
 SHIPPED_TERMS = {
@@ -83,25 +85,35 @@ def names(paths: list[Path]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Records:
-    """Return a function that writes groups of a preset once; all runs of the preset read them."""
+    """Return a function that writes groups of the kind in the head of a file once; all runs on this kind read them."""
 
     @cache
-    def write(preset: str) -> Path:
+    def write(preset: str, granularity: Granularity) -> Path:
         folder = tmp_path_factory.mktemp("groups")
-        synthesize_files(folder, load_criteria(preset), GROUPS, per_reference=2)
+        groups = GROUPS[granularity]
+        synthesize_files(folder, load_criteria(preset), groups, per_reference=2, granularity=granularity)
         return folder / "groups.parquet"
 
-    return write
+    def records_of(path: Path) -> Path:
+        statements = "synthesize --granularity statement" in path.read_text(encoding="utf-8")
+        return write(settings_of(path)["criteria"], "statement" if statements else "report")
+
+    return records_of
 
 
-def small(settings: dict[str, Any], folder: Path, tiny_llama: Path, records: Records) -> list[str]:
-    """Return overrides that make a run small: backbone, data, steps."""
-    decoder = "llama" in settings["model"]["backbone"]["name"]
+def settings_of(path: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = LOADED[ROOT / path]
+    return settings
+
+
+def small(path: Path, folder: Path, tiny_llama: Path, records: Records) -> list[str]:
+    """Return overrides that make the run of a file small: backbone, data, steps."""
+    decoder = "llama" in settings_of(path)["model"]["backbone"]["name"]
     return [
         f"--run-dir={folder / 'run'}",
-        f"--data.records={records(settings['criteria'])}",
+        f"--data.records={records(path)}",
         "--data.val_split=0.4",
-        "--data.batch_size=3",
+        "--data.batch_size=2",
         f"--data.collator.max_length={8192 if decoder else 4096}",  # the tokens of the tiny backbones are bytes
         f"--model.backbone.name={tiny_llama if decoder else 'tiny-bert'}",
         "--trainer.max_steps=1",
@@ -130,11 +142,10 @@ def test_run_file_builds_and_trains_a_step(
     path: Path, tmp_path: Path, tiny_llama: Path, records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    training = build(path, *small(settings, tmp_path, tiny_llama, records))
+    training = build(path, *small(path, tmp_path, tiny_llama, records))
     module = training.module
     assert isinstance(module, RewardModule)
-    assert module.criteria == load_criteria(settings["criteria"])
+    assert module.criteria == load_criteria(settings_of(path)["criteria"])
     before = {name: value.clone() for name, value in module.model.trained_state().items()}
     (terms,) = fit_and_record(training)
     assert training.trainer.global_step == 1
@@ -163,9 +174,9 @@ def test_custom_loss_trains_from_the_command_line(
 ) -> None:
     monkeypatch.chdir(ROOT)
     path = Path("experiments/ablations/base_small.yaml")
-    given = small(yaml.safe_load(path.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
+    given = small(path, tmp_path, tiny_llama, records)
     given.append("--model.objective=experiments.ablations.custom_loss.SmoothMargin")
-    assert main(["fit", "--config", str(path), *given, "--trainer.max_steps=2"]) == 0
+    assert main(["fit", "--config", str(path), *given]) == 0
     assert str(tmp_path / "run" / "model") in capsys.readouterr().out
     module = RewardModule.load_from_checkpoint(tmp_path / "run" / "checkpoints" / "last.ckpt", map_location="cpu")
     assert type(module.objective).__module__ == "experiments.ablations.custom_loss"
@@ -174,28 +185,47 @@ def test_custom_loss_trains_from_the_command_line(
 
 def shrunk(arguments: list[str], in_small: list[str]) -> list[str]:
     """Add the overrides of a small run; a backbone that the trial selects keeps its family."""
-    chosen = [entry.partition("=")[2] for entry in arguments if entry.startswith("model.backbone.name=")]
-    families = [f"model.backbone.name={IN_SMALL.get(name, name)}" for name in chosen]
-    return [*arguments, *in_small, *families]
+    chosen = [entry for entry in arguments if entry.startswith("model.backbone.name=")]
+    others = [entry for entry in arguments if entry not in chosen]
+    families = [f"model.backbone.name={IN_SMALL.get(name, name)}" for name in (e.partition("=")[2] for e in chosen)]
+    return [*others, *in_small, *families]
+
+
+@pytest.fixture(scope="module")
+def built_settings(
+    tmp_path_factory: pytest.TempPathFactory, tiny_llama: Path, records: Records
+) -> Callable[[Path, list[str]], dict[str, Any]]:
+    """Return a function that builds a variant once; studies share some of theirs."""
+    folder = tmp_path_factory.mktemp("built")
+
+    @cache
+    def build_once(base: Path, arguments: tuple[str, ...]) -> dict[str, Any]:
+        training = build(base, *arguments)
+        assert isinstance(training.module, RewardModule)
+        return training.settings
+
+    def build_variant(base: Path, overrides: list[str]) -> dict[str, Any]:
+        arguments = shrunk(overrides, small(base, folder, tiny_llama, records))
+        return build_once(base, tuple(arguments))
+
+    return build_variant
 
 
 @pytest.mark.parametrize(
     ("path", "base"), TRIED, ids=[f"{path.stem}-{base.stem if base else 'own'}" for path, base in TRIED]
 )
 def test_every_variant_of_a_study_builds(
-    path: Path, base: Path | None, tmp_path: Path, tiny_llama: Path, records: Records, monkeypatch: pytest.MonkeyPatch
+    path: Path,
+    base: Path | None,
+    built_settings: Callable[[Path, list[str]], dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
     settings = load_study_config(path, base)
-    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
     if base:  # settings are checked on their own base; this checks that both bases have the same ones
         samples = samples[:: len(samples) - 1]
-    built = []
-    for labels in samples:
-        training = build(settings.base, *shrunk(settings.overrides_for(labels), in_small))
-        assert isinstance(training.module, RewardModule)
-        built.append(training.settings)
+    built = [built_settings(settings.base, settings.overrides_for(labels)) for labels in samples]
     assert len(samples) > 1
     distinct = sum(built.index(entry) == place for place, entry in enumerate(built))
     assert distinct >= len(samples) - SAME_IN_SMALL.get(path.stem, 0)
@@ -230,7 +260,7 @@ def test_variant_of_a_table_of_er2score_minimizes_its_terms_only(
 ) -> None:
     monkeypatch.chdir(ROOT)
     study = load_study_config(ROOT / "experiments" / "ablations" / table)
-    in_small = small(yaml.safe_load(study.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
+    in_small = small(study.base, tmp_path, tiny_llama, records)
     for labels in study.space.conditional_branches():
         overrides = study.overrides_for(labels)
         if labels["seed_everything"] or contradict(overrides, settings):
@@ -257,7 +287,7 @@ def test_study_runs_and_its_groups_are_compared(
     path = tmp_path / "weighting.yaml"  # with two seeds instead of three
     path.write_text((ROOT / "experiments/ablations/weighting.yaml").read_text().replace("[0, 1, 2]", "[0, 1]"))
     settings = load_study_config(path)
-    in_small = small(yaml.safe_load(settings.base.read_text(encoding="utf-8")), tmp_path, tiny_llama, records)
+    in_small = small(settings.base, tmp_path, tiny_llama, records)
     given = [entry.removeprefix("--") for entry in in_small if not entry.startswith("--run-dir")]
     given += ["trainer.val_check_interval=1", "trainer.logger=false"]
     assert main(["tune", "--config", str(path), "--run-dir", str(tmp_path / "study"), *given]) == 0

@@ -22,9 +22,16 @@ from radreward.text.unrelated import _read_statement
 from tests.source_files import FILES
 
 READERS = text_readers()
-REPETITIONS = (12, 48, 192)
+SHORTEST = 144
+"""Characters of the shortest text of a piece, which is repeated 4 to 12 times in it: long pieces have several words."""
 START_LINES = 50
 """Lines that do not depend on the text; a quadratic function has thousands more."""
+
+
+def repetitions(piece: str) -> tuple[int, int, int]:
+    """Return how often a piece is repeated in the short, the long and the longest text."""
+    first = min(12, max(4, SHORTEST // len(piece)))
+    return first, 4 * first, 16 * first
 
 
 def executed_lines(read: Callable[[str], object], text: str) -> int:
@@ -57,7 +64,7 @@ def test_work_grows_linearly_with_the_text(name: str) -> None:
         grows = (
             executed_lines(read, lead + piece * longer)
             > 2.2**2 * executed_lines(read, lead + piece * shorter) + START_LINES
-            for shorter, longer in pairwise(REPETITIONS)
+            for shorter, longer in pairwise(repetitions(piece))
         )
         assert not all(grows), (lead, piece)
 

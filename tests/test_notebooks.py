@@ -17,11 +17,11 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESS = {
     "custom_loss": {"groups=32": "groups=8", "STEPS, SEEDS = 8": "STEPS, SEEDS = 2"},
     "fit_affinities": {
-        "groups=60": "groups=12",
+        "groups=60": 'groups=12, granularity="statement"',
         '"model.bootstrap_samples=10"': '"model.bootstrap_samples=2", "model.n_folds=2"',
     },
-    "explain_scores": {"groups=20": "groups=8"},
-    "which_metric": {"groups=30": "groups=12", "n_resamples=300": "n_resamples=30", "reports=4": "reports=2"},
+    "explain_scores": {"groups=20": "groups=4"},
+    "which_metric": {"groups=30": "groups=6", "n_resamples=300": "n_resamples=30", "reports=4": "reports=2"},
 }
 """Less data, by notebook."""
 

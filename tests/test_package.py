@@ -78,7 +78,15 @@ def test_description_of_the_wheel_has_no_relative_link(installed: Path) -> None:
 
 
 def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    assert run(installed, tmp_path, ["experiments"]).rstrip().endswith(" to experiments")
+    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
+    synthesize = ["synthesize", "--granularity", "statement", "--groups", "12", "--output", "runs/data"]
+    steps = ["--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3"]
+    data = ["--data.records", "runs/data/groups.parquet", "--run-dir", "runs/model"]
+    fit = ["fit", "--config", "experiments/ablations/base_small.yaml", *data, *steps]
+    score = ["score", "--scorers", "runs/model", "--input", "pairs.csv", "--output", "scores.csv"]
+    printed = run(installed, tmp_path, ["experiments"], synthesize, fit, score)
+    assert printed.splitlines()[0].endswith(" to experiments")
+    assert (tmp_path / "scores.csv").read_text().splitlines()[1].startswith("1,")
     expected = {
         path.relative_to(ROOT) for path in (ROOT / "experiments").rglob("*") if path.suffix in (".yaml", ".py", ".md")
     }
@@ -86,14 +94,6 @@ def test_wheel_runs_the_main_job_in_an_empty_folder(installed: Path, tmp_path: P
     script = [sys.executable, "-m", "experiments.ratescore.sentences", "--train=2", "--test=1", "--output=entities"]
     subprocess.run(script, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)}, check=True)
     assert len((tmp_path / "entities" / "train.jsonl").read_text().splitlines()) == 2
-    (tmp_path / "pairs.csv").write_text("id,reference,candidate\n1,Left effusion.,Clear lungs.\n")
-    synthesize = ["synthesize", "--granularity", "statement", "--groups", "12", "--output", "runs/data"]
-    steps = ["--trainer.max_steps=1", "--trainer.val_check_interval=1", "--data.batch_size=2", "--data.val_split=0.3"]
-    data = ["--data.records", "runs/data/groups.parquet", "--run-dir", "runs/model"]
-    fit = ["fit", "--config", "experiments/ablations/base_small.yaml", *data, *steps]
-    score = ["score", "--scorers", "runs/model", "--input", "pairs.csv", "--output", "scores.csv"]
-    run(installed, tmp_path, synthesize, fit, score)
-    assert (tmp_path / "scores.csv").read_text().splitlines()[1].startswith("1,")
 
 
 def test_lowest_constraints_are_the_lower_bounds() -> None:

@@ -40,7 +40,8 @@ FIT = (
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
     "synthesize": ("--groups=12", "--per-reference=2"),
-    "10000": ("--groups=20",),  # fit-regressor needs 15 references
+    "10000": ("--groups=20", "--reports=my.csv"),  # short reports; fit-regressor needs 15 references
+    "40": ("--groups=5",),  # all scorers of `benchmark` read them
     "fit": (*FIT, "--trainer.enable_progress_bar=false", "--trainer.logger=false"),
     "benchmark": ("--bootstrap=100",),
     "--probes": ("--probes=1",),
@@ -56,7 +57,7 @@ SMALL = {
     ),
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments.er2score.train": ("--trial", "--output=runs/er2score-full"),
-    "experiments.er2score.calibrate": ("--groups=10", "--graded=5"),
+    "experiments.er2score.calibrate": ("--groups=4", "--graded=2"),
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.everyday.measure": ("--scorers", "rouge-l"),
     "experiments.finding_classifier.fit": ("--per-kind=2", "--every=200", "--steps=2"),

@@ -19,20 +19,23 @@ ROOT = Path(__file__).parents[1]
 CODE = """
 import json, sys
 from radreward.cli import main
-try:
-    code = main(sys.argv[2:])
-except SystemExit as end:  # raised by --help
-    code = end.code
-print("\\n" + json.dumps({"code": code, "modules": sorted(set(sys.argv[1].split(",")) & set(sys.modules))}))
+watched, commands = json.loads(sys.argv[1])
+results = []
+for command in commands:
+    try:
+        code = main(command)
+    except SystemExit as end:  # raised by --help
+        code = end.code
+    results.append([code, sorted(set(watched) & set(sys.modules))])
+print("\\n" + json.dumps(results))
 """
 
 
-def _imported(watched: set[str], *arguments: str) -> tuple[int, set[str]]:
-    """Return the exit code of a command and the watched modules that it imported."""
-    command = [sys.executable, "-c", CODE, ",".join(watched), *arguments]
+def _imported(watched: set[str], *commands: tuple[str, ...]) -> list[tuple[int, set[str]]]:
+    """Return the exit codes of commands in one process, and the watched modules that were imported until each ended."""
+    command = [sys.executable, "-c", CODE, json.dumps([sorted(watched), commands])]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    result = json.loads(done.stdout.splitlines()[-1])
-    return result["code"], set(result["modules"])
+    return [(code, set(modules)) for code, modules in json.loads(done.stdout.splitlines()[-1])]
 
 
 @pytest.fixture(scope="module")
@@ -43,36 +46,34 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("command", [(), ("score",), ("evaluate",), ("synthesize",), ("summarize",)])
-def test_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
-    assert _imported(MODEL | TRAINING | TABLES | {"numpy", "pyarrow"}, *command, "--help") == (0, set())
+def test_help_imports_nothing_heavy() -> None:
+    commands = [(*name, "--help") for name in ((), ("score",), ("evaluate",), ("synthesize",), ("summarize",))]
+    watched = MODEL | TRAINING | TABLES | {"numpy", "pyarrow"}
+    assert _imported(watched, *commands) == [(0, set())] * 5
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_missing_file_is_reported_before_heavy_imports() -> None:
+    commands = [
         ("evaluate", "--data=nowhere.jsonl"),
         ("score", "--input=nowhere.csv", "--output=a.csv"),
-        ("synthesize", "--output=data", "--reports=nowhere.csv"),
         ("benchmark", "--data=nowhere.jsonl", "--scorers=ratescore", "--output=out"),
-    ],
-)
-def test_missing_file_is_reported_before_heavy_imports(arguments: tuple[str, ...]) -> None:
-    rules = set() if "synthesize" in arguments else RULES
-    assert _imported(MODEL | TRAINING | TABLES | rules, *arguments) == (2, set())
+    ]
+    synthesize = ("synthesize", "--output=data", "--reports=nowhere.csv")  # last: it may import the rules
+    *others, (code, modules) = _imported(MODEL | TRAINING | TABLES | RULES, *commands, synthesize)
+    assert others == [(2, set())] * 3
+    assert (code, modules - RULES) == (2, set())
 
 
-@pytest.mark.parametrize("arguments", [("score", "--scorers=nobody"), ("evaluate", "--scorer=nobody")])
-def test_missing_model_is_reported_before_heavy_imports(arguments: tuple[str, ...], pairs: Path) -> None:
-    files = (
-        [f"--data={pairs}"] if "evaluate" in arguments else [f"--input={pairs}", f"--output={pairs.with_name('a.csv')}"]
-    )
-    assert _imported(MODEL | TRAINING | TABLES | RULES, *arguments, *files) == (2, set())
+def test_missing_model_is_reported_before_heavy_imports(pairs: Path) -> None:
+    score = ("score", "--scorers=nobody", f"--input={pairs}", f"--output={pairs.with_name('a.csv')}")
+    evaluate = ("evaluate", "--scorer=nobody", f"--data={pairs}")
+    assert _imported(MODEL | TRAINING | TABLES | RULES, score, evaluate) == [(2, set())] * 2
 
 
 def test_data_commands_import_no_model(tmp_path: Path) -> None:
     watched = MODEL | TRAINING | TABLES - {"pandas"}  # pyarrow imports it if installed
-    assert _imported(watched, "synthesize", "--groups=2", f"--output={tmp_path / 'data'}") == (0, set())
+    command = ("synthesize", "--groups=2", f"--output={tmp_path / 'data'}")
+    assert _imported(watched, command) == [(0, set())]
 
 
 def test_embedded_models_and_offline_metrics_score_without_transformers_or_training_code(
@@ -83,7 +84,7 @@ def test_embedded_models_and_offline_metrics_score_without_transformers_or_train
     )
     scorers = "--scorers", "er2score", "ratescore", "sentence-eval", "bleu-4", "chexpert-f1"
     files = f"--input={pairs}", f"--output={tmp_path / 'scores.csv'}"
-    assert _imported(watched, "score", *scorers, *files) == (0, {"torch"})
+    assert _imported(watched, ("score", *scorers, *files)) == [(0, {"torch"})]
 
 
 VARIABLES = ("OMP_WAIT_POLICY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")

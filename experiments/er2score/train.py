@@ -101,7 +101,8 @@ def synthesize(data: Data, out: Path, form: Form) -> Path:
     folder = out / f"data-{data.seed}"
     file = folder / "groups.parquet"
     if not file.exists():
-        run("synthesize", f"--groups={data.count(form)}", f"--seed={data.seed}", f"--output={folder}", *data.options)
+        options = [*data.options, *(["--per-reference=2"] if form == "trial" else [])]
+        run("synthesize", f"--groups={data.count(form)}", f"--seed={data.seed}", f"--output={folder}", *options)
     return file
 
 
@@ -131,7 +132,7 @@ def train(schedule: Schedule, stage: Stage, start: Path | None, out: Path, form:
 
 def calibrated(trained: Path, out: Path, form: Form) -> Path:
     """Calibrate a model, with the gate and the share of rules of the shipped one; return its folder."""
-    model, size = out / "model", 10 if form == "trial" else 300
+    model, size = out / "model", 3 if form == "trial" else 300
     if not model.exists():
         console.print(f"\n[bold]{escape(str(model))}: calibration on generated groups[/bold]", soft_wrap=True)
         if code := calibrate.main(
@@ -154,7 +155,8 @@ def main() -> None:
     form: Form = given.form or "full"
     out = given.output or Path(f"runs/er2score-{form}")
     if form == "trial":  # on any CPU
-        options = ["--trainer.precision=32-true", "--trainer.logger=false", "--data.batch_size=2"]
+        options = ["--trainer.precision=32-true", "--trainer.logger=false", "--data.batch_size=1"]
+        options += ["--trainer.limit_val_batches=1", "--trainer.num_sanity_val_steps=0"]
     else:
         options = [f"--trainer.precision={given.precision}", f"--data.num_workers={given.workers}"]
     schedule = read_schedule(SCHEDULE)

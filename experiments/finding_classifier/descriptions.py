@@ -38,6 +38,16 @@ def other_statements() -> tuple[str, ...]:
     return tuple(phrases_of([" ".join((*sections["vague statements"], *sections["statements of other findings"]))]))
 
 
+def near_misses() -> dict[str, str]:
+    """Return statements that a finding is not there, in words of this finding → its key.
+
+    >>> near_misses()["What looked like a nodule on the earlier film was a button."]
+    'nodule'
+    """
+    rows = (line.split(" | ") for line in _sections()["near misses"])
+    return {text: key for key, texts in rows for text in phrases_of([texts])}
+
+
 @cache
 def _sections() -> dict[str, tuple[str, ...]]:
     return read_sections("descriptions.txt", "experiments.finding_classifier")

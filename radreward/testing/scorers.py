@@ -99,8 +99,8 @@ class ScorerConformance(ConformanceSuite):
 
     def test_hostile_reports_get_score_or_status(self) -> None:
         """Hostile reports get a finite score or a status with the reason, in any order of the pairs."""
-        rng, scorer = random.Random(0), self._fitted()
-        pairs = [(hostile_report(rng, 300), hostile_report(rng, 300)) for _ in range(24)]
+        rng, scorer = random.Random(64), self._fitted()  # with this seed, each kind is a reference and a candidate
+        pairs = [(hostile_report(rng, 300), hostile_report(rng, 300)) for _ in range(8)]
         pairs += [(self.references[0], candidate) for _, candidate in pairs]
         scores = scorer.score(*zip(*pairs, strict=True))
         reversed_scores = scorer.score(*zip(*reversed(pairs), strict=True))

@@ -35,6 +35,7 @@ ABBREVIATIONS = {
     "LLZ": "left lower zone",
     "#": "fracture",
     "b/l": "bilateral",
+    "bilat": "bilateral",
     "bl": "bilateral",
     "rt": "right",
     "lt": "left",
@@ -60,6 +61,7 @@ _WORDS = "|".join(
 )
 ABBREVIATION = re.compile(
     rf"(?<!\w)(?:(?i:{_WORDS})\b|(?i:w/)|[LlRr]t\b"
+    r"|(?:LT|RT)\b(?= (?:apex|base|CP|hilum|lower|lung|mid|middle|side|upper)\b)"
     rf"|(?<!/)[LR]\b(?=[ -][A-Za-z]| \d{{1,2}}(?:st|nd|rd|th)\b)(?![ -]spine|-S\b)"
     r"|(?<=[Oo]n the |ON THE |to the |TO THE )[LR](?=[.,;]|$)|(?<=\()[LR](?=\))|(?<=[a-z] )[LR](?=: )"
     r"|#(?=\s?(?:[LR]|(?i:left|right|rib|clavicle|neck|T\d|L\d))\b)|(?<=wedge )#)"

@@ -17,13 +17,17 @@ _ENDS_IN = re.compile(
     + _LIES_IN.pattern
 )
 """For a central line, which also lies in the vein through which it enters."""
+_CLAUSE_START = re.compile(r"[,;] |\b(?:are|but|by|is|was|were|whereas|while|with) ")
+"""End of what stands before the words about a name, which may be about something else."""
+_CLAUSE_END = re.compile(r"[,;] |\bwith respect to\b")
 _MAX_LOCATIONS = 6
 """Number of locations that are tried for a device, so that the work grows linearly with the text."""
 
 
 def find_location(finding: str, own: str) -> re.Match[str] | None:
-    """Return the location of a finding in its words: the first one, or for a device the first one that it can have.
+    """Return the location of a finding in its words, or for a device the first one that it can have.
 
+    The location of a finding stands right before its name, or else after it, or else in an earlier clause.
     A PICC has no side: in "right PICC tip in the SVC", the side is that of the arm. A location that makes a device
     malpositioned counts only where it lies, or a central line ends, as in "tip in the jugular vein": not in "via the
     jugular vein", or in "in the jugular vein with tip in the SVC".
@@ -32,9 +36,11 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
     >>> [match and match[0] for match in found]
     ['svc', 'right']
     """
+    if not FINDINGS[finding].is_device:
+        return _nearest_location(own)
     first = LOCATION.search(own)
     allowed = FINDINGS[finding].locations
-    if not first or not FINDINGS[finding].is_device or allowed_location(canonical_location(first[0]), allowed):
+    if not first or allowed_location(canonical_location(first[0]), allowed):
         return first
     found = [(canonical_location(match[0]), match) for match in islice(LOCATION.finditer(own), _MAX_LOCATIONS)]
     well_placed = (match for location, match in found if location in allowed)
@@ -45,6 +51,18 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
         if stated_finding(finding, location) != finding and misplaced.search(own[: match.start()])
     )
     return next(chain(well_placed, malpositioned), first)
+
+
+def _nearest_location(own: str) -> re.Match[str] | None:
+    """Return the location in the clause of a masked name, or else in an earlier clause, or else in a later one."""
+    name = re.search("#+", own)
+    if name is None:
+        return LOCATION.search(own)
+    start = max((match.end() for match in _CLAUSE_START.finditer(own, 0, name.start())), default=0)
+    end = found.start() if (found := _CLAUSE_END.search(own, name.end())) else len(own)
+    near = LOCATION.search(own, start, name.start()) or LOCATION.search(own, name.end(), end)
+    earlier = max(LOCATION.finditer(own, 0, start), key=re.Match.end, default=None)
+    return near or earlier or LOCATION.search(own, end)
 
 
 def allowed_location(location: str | None, allowed: tuple[str, ...]) -> str | None:

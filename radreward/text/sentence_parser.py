@@ -15,6 +15,7 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
+from radreward.text.composed_locations import with_zone
 from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_locations import LOCATION, allowed_location, find_location
@@ -110,6 +111,7 @@ _UNCERTAINTY = re.compile(
 )
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
+_PLACES_WITH_ZONE = frozenset(place for place in LOCATIONS["lung"] if " " in place)
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
 _OTHER_CLAUSE = re.compile(r"[,;]\s(?!.*\b(?:it|one|they|this)\b)")
@@ -236,17 +238,22 @@ def parse_sentence(text: str) -> ParsedSentence:
     parsed = list(chain.from_iterable(by_mention))
     own = [Scope(lower[slice(*scope)], masked[slice(*scope)]) for scope in scopes]
     completed = with_removed_devices([shared.complete(fact) for fact, _ in parsed], masked, [s.name for _, s in parsed])
-    facts = tuple(_with_inherited_locations(completed, parsed, masked))
-    spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     of_facts = tuple(scope for scope, sides in zip(own, by_mention, strict=True) for _ in sides)
+    facts = tuple(_with_inherited_locations(completed, parsed, of_facts, masked))
+    spans = tuple(spans.shifted(skipped) for _, spans in parsed)
     return ParsedSentence(facts, spans, len(facts) == len(scopes) and _is_complete(masked, scopes, facts), of_facts)
 
 
-def _with_inherited_locations(facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], masked: str) -> Iterator[Fact]:
+def _with_inherited_locations(
+    facts: list[Fact], parsed: list[tuple[Fact, FactSpans]], scopes: tuple[Scope, ...], masked: str
+) -> Iterator[Fact]:
     """Yield the facts of a sentence; what a finding may be, or comes with, is at its place."""
     earlier, end = facts[0], 0
-    for fact, (_, spans) in zip(facts, parsed, strict=True):
-        fact = with_inherited_location(fact, earlier, masked[end : spans.name[0]])
+    for fact, (stated, spans), scope in zip(facts, parsed, scopes, strict=True):
+        fact = with_inherited_location(fact, earlier, masked[end : spans.name[0]], scope.masked)
+        if fact.location != stated.location and fact.location:
+            zone = with_zone(fact.finding, fact.location.split(" ")[0], scope.masked)
+            fact = fact._replace(location=zone if zone in _PLACES_WITH_ZONE else fact.location)
         yield fact
         earlier, end = (fact if fact.location else earlier), spans.name[1]
 
@@ -298,6 +305,7 @@ def _parse_mention(
     named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
     location = find_location(named, own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
+    where = with_zone(named, where, own)
     key = stated_finding(named, where, bool(_HEALED.search(own)))
     finding = FINDINGS[key]
     change = change_of(context, finding.is_device)

@@ -11,12 +11,19 @@ from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
 from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases
-from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS, contains_location
+from radreward.text.locations import (
+    LOCATION_PREFIXES,
+    LOCATION_SUFFIXES,
+    LOCATION_WORDS,
+    contains_location,
+    mirror_side,
+)
 from radreward.text.severity import SEVERITY_OF_PHRASE
 
 _PLACE_AFTER = compile_phrases([phrase.lower() for phrases in LOCATION_SUFFIXES.values() for phrase in phrases])
 _SEVERITY = compile_phrases(SEVERITY_OF_PHRASE)
-_PLACE_END = re.compile(r" ?,? there (?:is|are|may be)\b| ?,")
+_PLACE_END = re.compile(r" ?,? there (?:is|are|may be)\b| ?[,:]")
+_SIDE_LABEL = re.compile(r"^(?P<side>left|right)(?: (?:chest|ha?emithorax|lung|side))?:")
 _ALL = re.compile(r"[,;] (?:all|both|each)\b(?P<details>[^#,;]*)$")
 _ITEM = r"(?:(?!\b(?:and|are|but|has|have|is|no|or|shows?|was|were|with|without)\b)[^#,;.])*+#+"
 _LIST_WITH_VERB = re.compile(
@@ -35,7 +42,8 @@ _ZONES = rf"{_ZONE}(?: {_NOUN})?(?:(?:, (?:and )?| and ){_ZONE}(?: {_NOUN})?)+"
 _ZONES_OF_SIDE = re.compile(rf"\b(?P<side>left|right) (?P<zones>{_ZONES})\b")
 _ZONES_ON_SIDE = re.compile(rf"\b(?P<zones>{_ZONES}) (?:on|of) the (?P<side>left|right)\b")
 _PLACE_LINK = re.compile(
-    rf"(?: {_NOUN})?(?:, (?:and )?| and | & )(?:(?:at|in|of|within) )?(?:the )?"
+    rf"(?: {_NOUN})?(?:, (?:and )?| and (?:also )?| & | as well as )(?:(?:another|a second|the second),? )?"
+    r"(?:(?:at|in|of|within) )?(?:the )?"
     r"(?:(?:anterior|apical|basal|lateral|medial|posterior|superior) "
     r"(?:aspects?|parts?|portions?|segments?)(?: of the)? )?"
 )
@@ -49,10 +57,21 @@ _SIZE_OF_PLACE = re.compile(r"(?<= )(?:measuring )?(?P<size>\d{1,3}(?:\.\d{1,2})
 
 
 _SAME_LOCATION = re.compile(
-    r"\b(?:adjacent|accompanying|because of|caused by|compressive|due to|ipsilateral|or|overlying|representing"
-    r"|reflecting|secondary to|superimposed|underlying|versus|vs|may be|could be|might be)\b|\?"
+    r"\b(?:adjacent|accompanying|as in|because of|caused by|compatible with|compressive|concerning for|consistent with|"
+    r"could be|due to|favou?r(?:ed|ing|s)|i\.e\.|indicat(?:es|ing)|ipsilateral|likely|may be|might be|or|overlying|"
+    r"presumably|presumed|probabl[ey]|reflecting|represent(?:s|ing)?|same side|secondary to|suggest(?:s|ing|ive)|"
+    r"superimposed|suspicious for|that side|typical (?:for|of)|underlying|versus|vs|worrisome for|worrying for)\b"
+    r"|\?|^/$"
 )
 """Words between two findings that are at the same place."""
+_THERE = re.compile(
+    r"#[^,;.]*\b(?:(?:that|the same|this|same) (?:base|lobe|lung|place|region|side|site|zone)|there)\b"
+    r"|\bipsilateral(?:ly)?\b"
+)
+_OPPOSITE = re.compile(r"\b(?:contralateral|(?:opposite|other) side)\b")
+_PARTS = frozenset({"bronchogram", "cavity", "fluidlevel"})
+"""Findings that are parts of others."""
+_CONTAINS = re.compile(r"\b(?:containing|contains|has|holding|shows?|showing|with)\b")
 
 
 class SharedDetails(NamedTuple):
@@ -97,6 +116,8 @@ def shared_details(masked: str) -> SharedDetails:
     place = _PLACE_AFTER.match(masked)
     is_lead = place is not None and _PLACE_END.match(masked, place.end()) is not None
     location = LOCATION_WORDS[place[0]] if place is not None and is_lead else None
+    if label := _SIDE_LABEL.match(masked):
+        location = label["side"]
     if not (shared := _ALL.search(masked) or _LIST_WITH_VERB.match(masked)):
         return SharedDetails(location)
     details = shared["details"]
@@ -162,19 +183,34 @@ def _sides_of_zones(match: re.Match[str]) -> str:
     return " and ".join(f"{match['side']} {zone} lobe" for zone in re.findall(_ZONE, match["zones"]))
 
 
-def with_inherited_location(fact: Fact, earlier: Fact, between: str) -> Fact:
+def with_inherited_location(fact: Fact, earlier: Fact, between: str, own: str = "") -> Fact:
     """Return a fact at the place of an earlier one if it has none and is what that may be, or comes with it.
 
-    >>> opacity, pneumonia = Fact("opacity", location="left lower"), Fact("pneumonia", "uncertain")
-    >>> with_inherited_location(pneumonia, opacity, " may be ").location
+    Args:
+        fact: The fact.
+        earlier: The last fact before it in the sentence that has a location.
+        between: Words between their names.
+        own: Words about the fact, whose name is masked by #.
+
+    >>> opacity, pneumonia = Fact("opacity", location="left lower"), Fact("pneumonia")
+    >>> with_inherited_location(pneumonia, opacity, " that may be ").location
     'left lower'
     >>> with_inherited_location(pneumonia, opacity, " and ").location is None
     True
+    >>> with_inherited_location(Fact("effusion"), opacity, " and ", "######## on the same side.").location
+    'left'
     """
     if fact.location or not earlier.location or not fact.positive or not earlier.positive:
         return fact
-    if not _SAME_LOCATION.search(between):
-        return fact
-    allowed = FINDINGS[fact.finding].locations
     side = earlier.location.split(" ")[0]
-    return fact._replace(location=next((place for place in (earlier.location, side) if place in allowed), None))
+    if _OPPOSITE.search(own):
+        return fact._replace(location=_allowed(fact, mirror_side(side)))
+    is_explanation = fact.polarity == "uncertain" and re.search(r"[,;:(]", between)
+    is_part = fact.finding in _PARTS and _CONTAINS.search(between)
+    if _SAME_LOCATION.search(between) or _THERE.search(own) or is_explanation or is_part:
+        return fact._replace(location=_allowed(fact, earlier.location) or _allowed(fact, side))
+    return fact
+
+
+def _allowed(fact: Fact, location: str) -> str | None:
+    return location if location in FINDINGS[fact.finding].locations else None

@@ -336,15 +336,15 @@ def test_quantized_backbone_trains_resumes_and_scores(
     )
     AutoModel.from_config(llama).save_pretrained(backbone)  # rows of 64 weights: the block of 4-bit numbers
     byte_tokenizer(encoder=False).save_pretrained(backbone)
-    command = ["fit", f"--config={config}", f"--model.backbone.name={backbone}", "--trainer.max_steps=3"]
+    command = ["fit", f"--config={config}", f"--model.backbone.name={backbone}", "--trainer.max_steps=2"]
     command.append(f"--model.backbone.quantization={quantization}")
     assert main(command) == 0
     last = tmp_path / "run" / "checkpoints" / "last.ckpt"
     state = torch.load(last, weights_only=True)["state_dict"]
     trained = ("model.head.", "model.finding_head.", "model.pooling.")
     assert all("lora_" in name or name.startswith(trained) for name in state)
-    assert main([*command, "--ckpt-path=last", "--trainer.max_steps=5"]) == 0
-    assert step(last) == 5
+    assert main([*command, "--ckpt-path=last", "--trainer.max_steps=3"]) == 0
+    assert step(last) == 3
     capsys.readouterr()
     held = tmp_path / "held.jsonl"
     write_groups(held, (g for g in read_groups(tmp_path / "groups.jsonl") if is_held_out(g.reference, 0.3)))

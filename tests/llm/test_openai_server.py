@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +12,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -276,48 +275,52 @@ def test_complete_changed_model_is_not_a_cache_hit(
     assert server.answered() == {"a": 2}
 
 
-JOB = """
-import sys
-from radreward.llm import OpenAIChatModel, ResponseCache
-from radreward.llm.messages import ChatRequest, Message
-model = OpenAIChatModel(concurrency=16, cache=ResponseCache(sys.argv[1]))
-model.complete([ChatRequest((Message("user", f"question {i}"),), max_tokens=16) for i in range(400)])
-"""
+NUMBER = 160
+"""Requests of a job."""
+
+
+def run_job(url: str, path: Path) -> None:
+    """Run a job in a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        _set_environment(patch, url)
+        model = OpenAIChatModel(concurrency=16, cache=ResponseCache(path))
+        model.complete([make_request(f"question {i}") for i in range(NUMBER)])
 
 
 @pytest.mark.parametrize("idempotent", [False, True])
 def test_killed_job_resumes_without_resending_cached_requests(
-    serve: Callable[..., Loopback], tmp_path: Path, idempotent: bool
+    serve: Callable[..., Loopback], processes: ForkServerContext, tmp_path: Path, idempotent: bool
 ) -> None:
     options = ["--idempotent"] if idempotent else []
-    server = serve("--faults", "busy", "error", "cut", "--share", "0.1", "--delay", "0.04", *options)
+    server = serve("--faults", "busy", "error", "cut", "--share", "0.1", "--delay", "0.1", *options)
     path = tmp_path / "responses.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", JOB, str(path)], cwd=ROOT)
+    process = processes.Process(target=run_job, args=(server.url, path))
+    process.start()
     deadline = time.monotonic() + 200
-    while sum(server.answered().values()) < 120:
+    while sum(server.answered().values()) < 60:
         assert time.monotonic() < deadline
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     cached = len(ResponseCache(path))
-    assert 80 < cached < 400
+    assert 20 < cached < NUMBER
     before = server.answered()
     model = OpenAIChatModel(concurrency=16, cache=ResponseCache(path))
     unanswered = len(ResponseCache(path).unanswered())
     assert 0 < unanswered <= 16
     with pytest.warns(UserWarning, match=rf"^{unanswered} requests were under way when an earlier run ended"):
-        answers = model.complete([make_request(f"question {i}") for i in range(400)])
-    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(400)]
+        answers = model.complete([make_request(f"question {i}") for i in range(NUMBER)])
+    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(NUMBER)]
     every = server.answered()
-    lost = sum(every.values()) - 400
+    lost = sum(every.values()) - NUMBER
     if idempotent:
         assert lost == 0  # no answer is paid twice
     assert lost <= model.lost_answers <= unanswered
     assert ResponseCache(path).unanswered() == set()
-    assert len(every) == len(ResponseCache(path)) == 400
+    assert len(every) == len(ResponseCache(path)) == NUMBER
     replayed = Counter(entry["did"] for entry in server.attempts())["replay"]
-    assert sum((every - before).values()) + replayed == 400 - cached  # no cached request is sent again
+    assert sum((every - before).values()) + replayed == NUMBER - cached  # no cached request is sent again
 
 
 def test_complete_sends_the_same_idempotency_key_for_the_same_request(serve: Callable[..., Loopback]) -> None:
@@ -373,12 +376,12 @@ def test_openai_log_prints_neither_reports_nor_keys(
         assert secret not in job.stderr
 
 
-def test_complete_400_requests_with_faults_loses_and_repeats_none(serve: Callable[..., Loopback]) -> None:
+def test_complete_many_requests_with_faults_loses_and_repeats_none(serve: Callable[..., Loopback]) -> None:
     server = serve("--faults", "busy", "error", "cut", "half", "garbage", "shape", "--share", "0.1")
-    answers = OpenAIChatModel(concurrency=16).complete([make_request(f"question {i}") for i in range(400)])
-    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(400)]  # none lost, in order
+    answers = OpenAIChatModel(concurrency=16).complete([make_request(f"question {i}") for i in range(200)])
+    assert [answer.text for answer in answers] == [f"QUESTION {i}" for i in range(200)]  # none lost, in order
     assert set(server.answered().values()) == {1}  # none repeated
-    assert 25 < sum(entry["did"] != "answer" for entry in server.attempts()) < 55
+    assert 12 < sum(entry["did"] != "answer" for entry in server.attempts()) < 32
 
 
 # --- consent and secrecy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.models.finding_comparison import break_ties, compare_findings
@@ -33,6 +33,7 @@ def quality(reference: ReportFindings, candidate: ReportFindings) -> float:
     return compare_findings(reference, candidate).quality_by_head_word()
 
 
+@settings(max_examples=20)
 @given(REPORTS, REPORTS)
 def test_quality_is_a_share_and_one_for_the_same_findings(first: ReportFindings, second: ReportFindings) -> None:
     assert 0 < quality(first, second) <= 1
@@ -40,6 +41,7 @@ def test_quality_is_a_share_and_one_for_the_same_findings(first: ReportFindings,
     assert quality(first, ReportFindings(first.facts[::-1], first.unread[::-1])) == 1
 
 
+@settings(max_examples=20)
 @given(REPORTS)
 def test_a_false_finding_lowers_the_quality(report: ReportFindings) -> None:
     candidate = ReportFindings((*report.facts, Fact("fracture")), report.unread)
@@ -134,6 +136,7 @@ def test_denied_finding_is_wrong_in_any_report() -> None:
     assert compare_findings(ReportFindings((), odd, frozenset({"cavity"})), abscess).wrong == 1.0
 
 
+@settings(max_examples=20)
 @given(REPORTS, REPORTS)
 def test_denials_never_raise_the_quality(first: ReportFindings, second: ReportFindings) -> None:
     denials = frozenset({"nodule", "effusion"})

@@ -6,9 +6,9 @@ The folders are stand-ins: tiny random weights and vocabularies of a few words.
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from importlib import import_module
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -68,30 +68,24 @@ def test_sentencepiece_vocabulary_is_read_with_offsets(name: str, tmp_path: Path
     assert all(tokenizer.encode_segments(PromptSegments("", text, "left lung")))
 
 
-def test_missing_package_of_a_vocabulary_is_named(tmp_path: Path) -> None:
-    write_layout(tmp_path, "vicuna")
-    code = f"""
-import os, sys
-import torch, transformers  # takes longest, and needs neither package
-from radreward.data.tokenizer import load_tokenizer
-from radreward.errors import InputError
-for package in ("sentencepiece", "google.protobuf"):
-    assert package not in sys.modules
-    if os.fork():
-        assert os.wait()[1] == 0
-        continue
-    sys.modules[package] = None
+def load_without(package: str, folder: Path) -> None:
+    """Write the error of a vocabulary that is loaded as if a package were not installed."""
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        sys.modules[name] = None  # type: ignore[assignment]
     try:
-        load_tokenizer({str(tmp_path)!r})
+        load_tokenizer(str(folder))
     except InputError as error:
-        print(package, error)
-    break
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["sentencepiece", "google.protobuf"]
-    for line in lines:
-        assert line.endswith("(its vocabulary needs two packages: pip install sentencepiece protobuf).")
+        (folder / "error.txt").write_text(str(error))
+
+
+@pytest.mark.parametrize("package", ["sentencepiece", "google.protobuf"])
+def test_missing_package_of_a_vocabulary_is_named(package: str, processes: ForkServerContext, tmp_path: Path) -> None:
+    write_layout(tmp_path, "vicuna")
+    process = processes.Process(target=load_without, args=(package, tmp_path))
+    process.start()
+    process.join()
+    error = (tmp_path / "error.txt").read_text()
+    assert error.endswith("(its vocabulary needs two packages: pip install sentencepiece protobuf).")
 
 
 def test_pickled_weights_are_read_without_code_and_announced(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
+from copy import deepcopy
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch import Tensor
 
 from radreward.cli import build, main
+from radreward.cli.training import TrainingRun
 from radreward.criteria import Criteria
 from radreward.data.collators.rollout import RolloutCollator
 from radreward.errors import InputError
@@ -228,17 +230,34 @@ class CannedRolloutEngine(RolloutEngine):
         return [tuple(group) for _ in prompts]
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TrainingRun]:
+    """Return a function that builds a run with some settings once, with its data."""
+    runs: dict[str, TrainingRun] = {}
+
+    def build_once(*overrides: str, **model: Any) -> TrainingRun:
+        key = json.dumps([overrides, model])
+        if key not in runs:
+            folder = tmp_path_factory.mktemp("module")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.syspath_prepend(folder)
+                runs[key] = build(write_config(folder, **model), "trainer.logger=false", *overrides)
+            runs[key].data.setup("fit")
+            runs[key].trainer.datamodule = runs[key].data  # type: ignore[attr-defined]
+        return runs[key]
+
+    return build_once
+
+
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return a factory of modules and their first batch, ready for a training step."""
-    monkeypatch.syspath_prepend(tmp_path)
+def module(built: Callable[..., TrainingRun]) -> Callable[..., Any]:
+    """Return a factory of modules and their first batch, ready for a training step; each module is a new copy."""
 
     def make(*overrides: str, texts: list[str] | None = None, **model: Any) -> tuple[Any, Any]:
-        training = build(write_config(tmp_path, **model), "trainer.logger=false", *overrides)
-        policy: Any = training.module
+        training = built(*overrides, **model)
+        torch.manual_seed(0)  # as `build` does
+        policy: Any = deepcopy(training.module)
         policy.trainer = training.trainer
-        training.trainer.datamodule = training.data  # type: ignore[attr-defined]
-        training.data.setup("fit")
         policy.logged = {}
         policy.log = lambda *_, **__: None
         policy.log_dict = lambda values, **_: policy.logged.update(values)
@@ -322,7 +341,7 @@ MALFORMED = [
 
 
 def test_malformed_completions_are_counted_by_kind(module: Callable[..., Any]) -> None:
-    policy, batch = module()
+    policy, batch = module("data.batch_size=1")
     logged = policy.logged
     for text, kind in MALFORMED:
         assert format_error_kind(parse_radreason(text, CRITERIA)) == kind
@@ -344,7 +363,9 @@ def test_unfinished_completions_are_counted(module: Callable[..., Any]) -> None:
 
 def test_malformed_green_completions_are_counted_by_kind(module: Callable[..., Any]) -> None:
     policy, batch = module(
-        "data.collator.template=radreward.systems.green.GreenTemplate", "data.collator.max_length=1800"
+        "data.collator.template=radreward.systems.green.GreenTemplate",
+        "data.collator.max_length=1800",
+        "data.batch_size=1",
     )
     logged = policy.logged
     good = GreenTemplate().render_answer(ErrorAnalysis((1.0, 0.0), "Rude.", (("b",), ()), ()), CRITERIA)

@@ -36,17 +36,17 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "groups.parquet"
 
 
-def small(folder: Path, records: Path) -> list[str]:
-    """Return overrides for a small run; the tokens of the tiny backbone are bytes."""
+def small(folder: Path, records: Path, tiny_llama: Path) -> list[str]:
+    """Return overrides for a small run."""
     return [
         f"run_dir={folder / 'run'}",
         "init_from=null",
         f"data.records={records}",
         "data.val_split=0.4",
         "data.batch_size=1",
-        "data.collator.max_length=4000",
+        "data.collator.max_length=2000",
         "data.collator.max_answer_length=4",
-        "model.backbone.name=tiny-llama",
+        f"model.backbone.name={tiny_llama}",
         "model.backbone.dtype=float32",
         "model.rollouts.num_generations=2",
         "trainer.max_steps=1",
@@ -64,10 +64,10 @@ def test_all_experiment_files_are_covered() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_run_config_builds_and_takes_a_step(
-    name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, records: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    training = build(FOLDER / f"{name}.yaml", *small(tmp_path, records))
+    training = build(FOLDER / f"{name}.yaml", *small(tmp_path, records, tiny_llama))
     module = training.module
     assert isinstance(module, GRPOModule)
     objective = module.objective
@@ -82,12 +82,14 @@ def test_run_config_builds_and_takes_a_step(
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_variant_builds(name: str, tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_study_variant_builds(
+    name: str, tmp_path: Path, records: Path, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     settings = load_study_config(FOLDER / f"{name}.yaml")
     assert settings.metric == GRPOModule.monitor
     samples = [labels for labels in settings.space.conditional_branches() if labels.get("seed_everything", 0) == 0]
-    overrides = [entry for entry in small(tmp_path, records) if "num_generations" not in entry]
+    overrides = [entry for entry in small(tmp_path, records, tiny_llama) if "num_generations" not in entry]
     files = [entry for entry in overrides if entry.startswith(("init_from", "data.records", "data.val_split"))]
     built: list[Any] = [
         build(settings.base, *overrides, *settings.overrides_for(labels), *files).settings["model"]

@@ -31,7 +31,12 @@ from radreward.tuning.runs import read_run
 from tests.tiny_run import KILLER, saved_state
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = [path for path in sorted(ROOT.glob("experiments/*/*.yaml")) if "SFTModule" in path.read_text("utf-8")]
+# Full-size runs are tested in test_full_size_experiments.py.
+RUNS = [
+    path
+    for path in sorted(ROOT.glob("experiments/*/*.yaml"))
+    if "SFTModule" in path.read_text("utf-8") and "name: tiny-generator" in path.read_text("utf-8")
+]
 CONFIG = """
 run_dir: {folder}/run
 criteria: radcliq
@@ -39,7 +44,7 @@ checkpoint_every: 1
 model:
   class_path: SFTModule
   init_args:
-    backbone: {{name: tiny-generator, lora: {lora}}}
+    backbone: {{name: {backbone}, lora: {lora}}}
     max_decoded: 1
     optimizer: {{lr: 1.0e-3}}
 data:
@@ -69,11 +74,18 @@ QUICK = (
 )
 
 
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "groups.parquet"
+    write_groups(path, synthesize(RadCliQCriteria(), 9, 2, seed=6, granularity="plain"))
+    return path
+
+
 @pytest.fixture
-def config(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    write_groups(tmp_path / "groups.parquet", synthesize(RadCliQCriteria(), 9, 2, seed=6, granularity="plain"))
+def config(tmp_path: Path, tiny_llama: Path, groups: Path, request: pytest.FixtureRequest) -> Path:
+    (tmp_path / "groups.parquet").write_bytes(groups.read_bytes())
     path = tmp_path / "sft.yaml"
-    path.write_text(CONFIG.format(folder=tmp_path, lora=getattr(request, "param", "null")))
+    path.write_text(CONFIG.format(folder=tmp_path, backbone=tiny_llama, lora=getattr(request, "param", "null")))
     return path
 
 
@@ -190,7 +202,7 @@ def test_model_learns_the_answers_of_a_batch(config: Path) -> None:
     collator = require_collator(training.data, SFTCollator, "SFT")
     group = next(synthesize(RadCliQCriteria(), 1, 2, seed=4, granularity="plain"))
     batch = collator.collate([group._replace(candidates=group.candidates[:1])])
-    optimizer = torch.optim.AdamW(module.parameters(), 2e-3)
+    optimizer = torch.optim.AdamW(module.parameters(), 1e-2)
     for _ in range(90):
         optimizer.zero_grad()
         loss = next_token_loss(module.model, batch.packed, batch.targets)
@@ -255,7 +267,7 @@ def test_loss_not_finite_raises_with_groups(config: Path, monkeypatch: pytest.Mo
     ("override", "message"),
     [
         ("data.collator=radreward.data.collators.reward.RewardCollator", "data.collator: Expected SFTCollator for SFT"),
-        ("data.collator.max_length=5000", "Expected `max_length` to be at most"),
+        ("data.collator.max_length=20000", "Expected `max_length` to be at most"),
         ("data.collator.max_answer_length=9", "Set a larger max_answer_length"),
         ("model.backbone.name=tiny-bert", "is an encoder"),
         ("model.max_decoded=0", "`max_decoded`"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -20,18 +19,11 @@ from radreward.scoring.process_backend import ProcessBackend
 
 ROWS, CHUNK = 30, 4
 
-DRIVER = """
-import sys
-from functools import partial
-from pathlib import Path
-from radreward.scoring import ProcessBackend, score_file
-from tests.scoring.test_process_backend import build
 
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
+def score_without_end(folder: Path) -> None:
+    """Score in a process that waits for as long as this one lives."""
     backend = ProcessBackend(partial(build, folder, "wait"), 1)
-    score_file(build(folder, "plain"), folder / "in.jsonl", folder / "out.jsonl", 4, False, backend)
-"""
+    score_file(build(folder, "plain"), folder / "in.jsonl", folder / "out.jsonl", CHUNK, False, backend)
 
 
 def build(folder: Path, behaviour: str) -> CustomScorer:
@@ -90,14 +82,17 @@ def is_alive(process_id: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.timeout(300)
-def test_processes_end_if_the_main_process_is_killed(source: Path, tmp_path: Path) -> None:
-    run = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)])
+def test_processes_end_if_the_main_process_is_killed(
+    source: Path, processes: ForkServerContext, tmp_path: Path
+) -> None:
+    run = processes.Process(target=score_without_end, args=(tmp_path,))
+    run.start()
     while not (tmp_path / "waits").exists() or not (tmp_path / "waits").read_text():
-        assert run.poll() is None
+        assert run.is_alive()
         time.sleep(0.1)
     worker = int((tmp_path / "waits").read_text())
     assert is_alive(worker)
     run.kill()
-    run.wait()
+    run.join()
     while is_alive(worker):
         time.sleep(0.1)

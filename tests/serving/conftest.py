@@ -7,12 +7,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from radreward.cli import main
 
 METRICS = """
 import time
@@ -54,9 +58,9 @@ class Answer(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A process that serves."""
+    """A process that serves, from the fork server or by a command."""
 
-    process: subprocess.Popen[str]
+    process: ForkServerProcess | subprocess.Popen[str]
     port: int
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
@@ -77,9 +81,41 @@ class Service(NamedTuple):
         return self.request("POST", "/score", json.dumps(request).encode(), Content_Type="application/json")
 
 
+def printed_port(line: str, folder: Path) -> int:
+    """Return the port in the line that a service prints once the models are loaded."""
+    match = re.search(r":(\d+)$", line.strip())
+    assert match, (line, (folder / "service.log").read_text())
+    return int(match[1])
+
+
+def serve(printed: Connection, folder: Path, arguments: Sequence[str]) -> None:
+    """Serve in a process of its own, as by the command."""
+    os.chdir(folder)
+    os.dup2(printed.fileno(), 1)
+    with (folder / "service.log").open("w") as log:
+        os.dup2(log.fileno(), 2)
+        sys.exit(main(["serve", "--port", "0", *arguments]))
+
+
+@contextmanager
+def forked(processes: ForkServerContext, folder: Path, models: Sequence[str], *options: str) -> Iterator[Service]:
+    """Yield a service in a process that has imported everything, which logs to a file in a folder."""
+    receiver, sender = processes.Pipe(duplex=False)
+    process = processes.Process(target=serve, args=(sender, folder, ["--scorers", *models, *options]))
+    process.start()
+    sender.close()
+    try:
+        with os.fdopen(os.dup(receiver.fileno())) as lines:
+            yield Service(process, printed_port(lines.readline(), folder))
+    finally:
+        receiver.close()
+        process.kill()
+        process.join()
+
+
 @contextmanager
 def serving(folder: Path, models: Sequence[str], *options: str) -> Iterator[Service]:
-    """Yield a service that logs to a file in a folder."""
+    """Yield a service of the command that logs to a file in a folder."""
     command = [sys.executable, "-m", "radreward", "serve", "--port", "0", "--scorers", *models, *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     with (folder / "service.log").open("w") as log:
@@ -88,10 +124,7 @@ def serving(folder: Path, models: Sequence[str], *options: str) -> Iterator[Serv
         )
         try:
             assert process.stdout
-            line = process.stdout.readline()  # printed once the models are loaded
-            match = re.search(r":(\d+)$", line.strip())
-            assert match, (line, (folder / "service.log").read_text())
-            yield Service(process, int(match[1]))
+            yield Service(process, printed_port(process.stdout.readline(), folder))
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -113,16 +146,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def small_service(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+def small_service(processes: ForkServerContext, tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """Return a function that starts a service with one fast metric."""
     (tmp_path / "metrics.py").write_text(METRICS)
-    running = []
-
-    def start(*options: str) -> Service:
-        context = serving(tmp_path, ["metrics.py:words"], *options)
-        running.append(context)
-        return context.__enter__()
-
-    yield start
-    for context in running:
-        context.__exit__(None, None, None)
+    with ExitStack() as running:
+        yield lambda *options: running.enter_context(forked(processes, tmp_path, ["metrics.py:words"], *options))

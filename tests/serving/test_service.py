@@ -1,11 +1,13 @@
 """The service over HTTP, by a real client."""
 
 import json
+import os
 import signal
 import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from radreward.models.precision import Precision, has_bfloat16_products
 from radreward.scoring import load_scorers, score_file
 from radreward.serving.messages import ScoreAnswer
 from radreward.text.patient_context import PatientContext
-from tests.serving.conftest import MODELS, PAIR, Answer, Service, serving
+from tests.serving.conftest import MODELS, PAIR, Answer, Service, forked
 
 REPORTS = (
     "Small left pleural effusion. No pneumothorax.",
@@ -206,12 +208,12 @@ def test_report_over_the_limit_has_a_status_as_in_files(service: Service) -> Non
     assert "over the limit" in answer["scores"]["er2score"]["status"]
 
 
-def test_options_of_scorers_reach_the_models_of_the_service(tmp_path: Path) -> None:
+def test_options_of_scorers_reach_the_models_of_the_service(processes: ForkServerContext, tmp_path: Path) -> None:
     precision: Precision = "bf16" if has_bfloat16_products() else "fp32"
     long = "".join(f"Left nodule of {size} mm. " for size in range(2, 200))
     pair = {**PAIR, "candidate": long}
     options = ("--device", "cpu", "--precision", precision, "--on-too-long", "truncate")
-    with serving(tmp_path, ["er2score"], *options) as running:
+    with forked(processes, tmp_path, ["er2score"], *options) as running:
         [answer] = running.score(pairs=[pair]).body["pairs"]
     scorer = radreward.load("er2score", device="cpu", precision=precision, on_too_long="truncate")
     expected = scorer.score([PAIR["reference"]], [long])
@@ -267,11 +269,11 @@ def test_closed_connection_ends_its_work(small_service: Callable[..., Service], 
         head = b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         client.sendall(head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
         while service.score(pairs=[PAIR]).status != 503:  # then the slow one is accepted
-            pass
+            time.sleep(0.01)
         while not (tmp_path / "slow.txt").exists():  # then its first pair is scored
             time.sleep(0.01)
     while (answer := service.score(pairs=[PAIR])).status == 503:
-        pass
+        time.sleep(0.01)
     assert answer.status == 200
     assert (tmp_path / "slow.txt").read_text().count("scored") < 90
 
@@ -286,7 +288,7 @@ def test_limits_of_requests_and_time(small_service: Callable[..., Service]) -> N
     assert answers[503].body == {"error": "Expected at most 1 requests at a time. Try again in 5 s."}
     assert answers[504].body == {"error": "Expected scores within 0.2 s. Send fewer pairs."}
     while service.score(pairs=[PAIR]).status != 200:  # the slow one is still being scored
-        pass
+        time.sleep(0.01)
     with socket.create_connection(("127.0.0.1", service.port)) as client:
         client.sendall(
             b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
@@ -306,9 +308,12 @@ def test_signal_ends_the_service_after_accepted_requests(small_service: Callable
         answer = clients.submit(score_slowly)
         while service.score(pairs=[PAIR]).status != 503:  # then the slow one is being scored
             pass
-        service.process.send_signal(signal.SIGTERM)
+        assert service.process.pid
+        os.kill(service.process.pid, signal.SIGTERM)
         assert answer.result().status == 200
-    assert service.process.wait(30) == -signal.SIGTERM
+    assert isinstance(service.process, ForkServerProcess)
+    service.process.join(30)
+    assert service.process.exitcode == -signal.SIGTERM
 
 
 @pytest.mark.parametrize(

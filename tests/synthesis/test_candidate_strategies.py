@@ -46,7 +46,7 @@ class SilentWriter(CandidateWriter):
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_strategies_give_reproducible_groups(name: str) -> None:
     first, second = (
-        list(synthesize(RadCliQCriteria(), 3, seed=1, candidates=load_candidate_writer(name))) for _ in range(2)
+        list(synthesize(RadCliQCriteria(), 2, seed=1, candidates=load_candidate_writer(name))) for _ in range(2)
     )
     assert first == second
     assert all(len(group.candidates) == 3 for group in first)

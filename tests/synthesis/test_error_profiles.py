@@ -60,12 +60,12 @@ def test_profile_numbers_keep_their_probabilities_in_plain_reports() -> None:
 
 
 def test_balanced_profile_has_each_kind_in_about_half_of_the_candidates(tmp_path: Path) -> None:
-    synthesize_files(tmp_path, RadCliQSignificanceCriteria(), 16, 2, seed=3, candidates=ProfileWriter(BALANCED))
+    synthesize_files(tmp_path, RadCliQSignificanceCriteria(), 8, 2, seed=3, candidates=ProfileWriter(BALANCED))
     card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     assert card["tiers"]["balanced"]["share in tier"] >= 0.7
     shares = {tag: 0.0 for tag in ERROR_TAGS}
     for tag, row in card["errors"].items():
-        shares[tag.split("significant_")[-1]] += row["count"] / 32
+        shares[tag.split("significant_")[-1]] += row["count"] / 16
     assert all(0.3 <= mean <= 1.2 for mean in shares.values()), shares
 
 

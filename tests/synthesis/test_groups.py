@@ -33,7 +33,7 @@ DIGEST = """
 import hashlib
 from radreward.criteria import MRScoreCriteria
 from radreward.synthesis import synthesize
-print(hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest())
+print(hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 10, seed=4))).encode()).hexdigest())
 """
 REPORTS = [
     "FINDINGS: Small left pleural effusion near the shrapnel. No edema. IMPRESSION: Small left effusion.",
@@ -44,7 +44,7 @@ REPORTS = [
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
 def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
-    for group in synthesize(criteria, 30, 4, seed=2):
+    for group in synthesize(criteria, 12, 4, seed=2):
         assert len(group.candidates) == 4
         errors = [candidate.errors or {} for candidate in group.candidates]
         assert all(tuple(entry) == criteria.tags for entry in errors)
@@ -55,7 +55,7 @@ def test_synthesize_groups_have_different_totals(criteria: Criteria) -> None:
 def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, share: float) -> None:
     """Check exact counts; the parser does not read all lists of full-size reports, of which the counts are known."""
     agree = []
-    for group in synthesize(RadCliQCriteria(), 60, seed=3, granularity=granularity):
+    for group in synthesize(RadCliQCriteria(), 30, seed=3, granularity=granularity):
         reference = parse_report(group.reference).facts
         for candidate in group.candidates:
             comparison = compare_facts(reference, parse_report(candidate.text).facts)
@@ -66,28 +66,28 @@ def test_synthesize_counts_agree_with_parsed_texts(granularity: Granularity, sha
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
 def test_synthesize_candidates_lie_in_their_tiers(tmp_path: Path, criteria: Criteria) -> None:
-    synthesize_files(tmp_path, criteria, 120, 3, seed=7)
+    synthesize_files(tmp_path, criteria, 50, 3, seed=7)
     card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     tiers = card["tiers"]
     assert tiers.keys() == {"good", "fair", "bad", "open"}
     full = {name: row["in tier"] + row["outside"] for name, row in tiers.items()}
-    assert all(count > 10 for count in full.values())
-    assert sum(full.values()) == 360
+    assert all(count > 4 for count in full.values())
+    assert sum(full.values()) == 150
     for row in tiers.values():
         assert row["share in tier"] == pytest.approx(row["in tier"] / (row["in tier"] + row["outside"]), abs=1e-4)
         assert row["outside"] <= row["limited"] + 0.05 * row["in tier"]  # nearly all outside are of limited references
     limited = card["groups of limited references"]
     assert sum(row["limited"] for row in tiers.values()) == 3 * limited
-    assert (limited > 12) is (criteria.name != "mrscore")  # references of MRScore have full length
+    assert (limited > 5) is (criteria.name != "mrscore")  # references of MRScore have full length
     assert card["groups without a candidate in every tier"] > 0
-    note = f"{limited / 120:.0%} of the references are too short for every tier"
+    note = f"{limited / 50:.0%} of the references are too short for every tier"
     assert note in (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "| bad | " in (tmp_path / "card.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("criteria", [RadCliQCriteria(), MRScoreCriteria()], ids=lambda criteria: criteria.name)
 def test_full_tiers_have_a_candidate_in_every_tier(tmp_path: Path, criteria: Criteria) -> None:
-    synthesize_files(tmp_path, criteria, 30, 3, seed=7, candidates=TierWriter(requires_all=True))
+    synthesize_files(tmp_path, criteria, 12, 3, seed=7, candidates=TierWriter(requires_all=True))
     card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
     assert card["groups of limited references"] == card["groups without a candidate in every tier"] == 0
     tiers = severity_tiers(criteria)
@@ -117,7 +117,7 @@ def test_full_tiers_leave_out_given_reports_that_are_too_short(tmp_path: Path) -
 
 
 def test_synthesize_weights_are_consistent_with_errors() -> None:
-    for group in synthesize(RadCliQCriteria(), 30, seed=5):
+    for group in synthesize(RadCliQCriteria(), 15, seed=5):
         for candidate in group.candidates:
             assert candidate.finding_weights is not None
             assert min(candidate.finding_weights) >= 0.0
@@ -130,21 +130,21 @@ def test_synthesize_weights_are_consistent_with_errors() -> None:
 def test_synthesize_reports_span_zero_to_eight_findings() -> None:
     counts = Counter(
         min(8, len({fact for fact in parse_report(group.reference).facts if fact.positive}))
-        for group in synthesize(RadCliQCriteria(), 200, seed=2)
+        for group in synthesize(RadCliQCriteria(), 100, 2, seed=2)
     )
     assert set(range(9)) <= counts.keys()
-    assert 0.2 < sum(counts[number] for number in (5, 6, 7, 8)) / 200 < 0.5
+    assert 0.2 < sum(counts[number] for number in (5, 6, 7, 8)) / 100 < 0.5
 
 
 def test_synthesize_group_depends_on_seed_and_number() -> None:
-    twenty, ten = list(synthesize(RadCliQCriteria(), 20, seed=5)), list(synthesize(RadCliQCriteria(), 10, seed=5))
-    assert twenty[:10] == ten
-    assert [group.id for group in ten] == [f"synthetic-5-{number}" for number in range(10)]
-    assert ten != list(synthesize(RadCliQCriteria(), 10, seed=6))
+    eight, four = list(synthesize(RadCliQCriteria(), 8, seed=5)), list(synthesize(RadCliQCriteria(), 4, seed=5))
+    assert eight[:4] == four
+    assert [group.id for group in four] == [f"synthetic-5-{number}" for number in range(4)]
+    assert four != list(synthesize(RadCliQCriteria(), 4, seed=6))
 
 
 def test_synthesize_is_independent_of_hash_seed() -> None:
-    expected = hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 30, seed=4))).encode()).hexdigest()
+    expected = hashlib.sha256(repr(list(synthesize(MRScoreCriteria(), 10, seed=4))).encode()).hexdigest()
     hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"  # unlike that of this process
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
     command = [sys.executable, "-c", DIGEST]
@@ -168,18 +168,18 @@ def test_synthesize_number_below_minimum_raises(groups: int, per_reference: int,
 
 @pytest.mark.parametrize("criteria", ALL, ids=lambda criteria: criteria.name)
 def test_synthesize_files_card_agrees_with_groups(tmp_path: Path, criteria: Criteria) -> None:
-    path = synthesize_files(tmp_path / "out", criteria, 25, 3, seed=1)
+    path = synthesize_files(tmp_path / "out", criteria, 12, 3, seed=1)
     groups = list(read_groups(path, criteria))
-    assert groups == list(synthesize(criteria, 25, 3, seed=1))
+    assert groups == list(synthesize(criteria, 12, 3, seed=1))
     candidates = [candidate for group in groups for candidate in group.candidates]
     card = json.loads((tmp_path / "out" / "card.json").read_text(encoding="utf-8"))
-    assert (card["groups"], card["candidates"], card["seed"]) == (25, 75, 1)
+    assert (card["groups"], card["candidates"], card["seed"]) == (12, 36, 1)
     assert card["systems"] == Counter(candidate.system for candidate in candidates)
     for tag in criteria.tags:
         counts = [(candidate.errors or {})[tag] for candidate in candidates]
         assert card["errors"][tag] == {"count": sum(counts), "candidates": sum(count > 0 for count in counts)}
     words = [len(group.reference.split()) for group in groups]
-    assert card["mean_words"]["reference"] == round(sum(words) / 25, 1)
+    assert card["mean_words"]["reference"] == round(sum(words) / 12, 1)
     written = (tmp_path / "out" / "card.md").read_text(encoding="utf-8")
     assert "SYNTHETIC" in written
     assert all(f"| {tag} |" in written for tag in criteria.tags)
@@ -213,7 +213,7 @@ def test_synthesize_statement_granularity() -> None:
 @pytest.mark.parametrize("criterion", RadCliQSignificanceCriteria().criteria, ids=lambda criterion: criterion.tag)
 def test_synthesize_single_criterion_gives_different_counts(criterion: Criterion) -> None:
     criteria = Criteria("one", [criterion])
-    for group in synthesize(criteria, 2, seed=0):
+    for group in synthesize(criteria, 1, seed=0):
         assert len({(candidate.errors or {})[criterion.tag] for candidate in group.candidates}) > 1
 
 
@@ -273,7 +273,7 @@ def test_synthesize_files_default_is_one_group_per_usable_report(tmp_path: Path)
 
 def test_synthesize_plain_reports_respect_max_findings() -> None:
     def findings(max_findings: int | None) -> set[int]:
-        groups = synthesize(RadCliQCriteria(), 60, seed=3, granularity="plain", max_findings=max_findings)
+        groups = synthesize(RadCliQCriteria(), 25, seed=3, granularity="plain", max_findings=max_findings)
         return {sum(fact.positive for fact in parse_report(group.reference).facts) for group in groups}
 
     assert findings(1) == {1}

@@ -74,7 +74,7 @@ def test_one_means_the_finding_before_it() -> None:
         ("Biapical scarring.", "scar", "bilateral upper"),
         ("Apical scarring on the left.", "scar", "left"),
         ("Right apical pneumothorax.", "pneumothorax", "right"),  # has no zones
-        ("Central lung opacities, right and left.", "opacity", "bilateral"),
+        ("Central lung opacities, right and left.", "opacity", "bilateral perihilar"),
         ("The ETT ends right at the carina.", "ettlow", "at carina"),
         ("Effusion on the right at the base.", "effusion", "right"),
     ],

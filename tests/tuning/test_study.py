@@ -58,7 +58,9 @@ def test_run_study_runs_the_requested_number_of_trials(
 
 
 def test_minimized_study_best_value_is_lowest(make_config: MakeConfig, folder: Path) -> None:
-    study = run_study(make_config(direction="minimize"), fake_runner(lambda chosen, step: chosen["x"] + step), folder)
+    study = run_study(
+        make_config(direction="minimize", trials=3), fake_runner(lambda chosen, step: chosen["x"] + step), folder
+    )
     assert [trial.value for trial in study.trials] == [pytest.approx(trial.params["x"] + 10) for trial in study.trials]
     assert study.best_value == min(trial.value for trial in study.trials if trial.value is not None)
 
@@ -127,8 +129,9 @@ def test_metric_that_is_never_logged_stops_the_study(make_config: MakeConfig, fo
     with pytest.raises(
         InputError, match="that differs in metric. Change the name, or replace the study with --overwrite"
     ):
-        run_study(make_config(), fake_runner(parabola), folder)
-    assert states(run_study(make_config(), fake_runner(parabola), folder, overwrite=True)) == ["COMPLETE"] * 6
+        run_study(make_config(trials=2), fake_runner(parabola), folder)
+    study = run_study(make_config(trials=2), fake_runner(parabola), folder, overwrite=True)
+    assert states(study) == ["COMPLETE"] * 2
 
 
 def skip_validation(training: Any) -> None:
@@ -184,22 +187,22 @@ def test_trial_below_the_median_is_pruned_except_at_the_last_step(make_config: M
 def test_changed_study_of_the_same_name_is_rejected(
     make_config: MakeConfig, folder: Path, entries: dict[str, Any], difference: str
 ) -> None:
-    run_study(make_config(), fake_runner(parabola), folder)
+    run_study(make_config(trials=1), fake_runner(parabola), folder)
     with pytest.raises(
         InputError, match=f"study toy: the storage holds a study of this name that differs in {difference}"
     ):
-        run_study(make_config(**entries), fake_runner(parabola), folder)
+        run_study(make_config(trials=1, **entries), fake_runner(parabola), folder)
 
 
 def test_changed_base_is_rejected_but_moved_base_is_accepted(
     make_config: MakeConfig, folder: Path, tmp_path: Path
 ) -> None:
-    run_study(make_config(), fake_runner(parabola), folder)
+    run_study(make_config(trials=1), fake_runner(parabola), folder)
     (tmp_path / "moved.yaml").write_text("run:   here  # unchanged\n")
-    run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
+    run_study(make_config(base=str(tmp_path / "moved.yaml"), trials=1), fake_runner(parabola), folder)
     (tmp_path / "moved.yaml").write_text("run: elsewhere\n")
     with pytest.raises(InputError, match="that differs in base"):
-        run_study(make_config(base=str(tmp_path / "moved.yaml")), fake_runner(parabola), folder)
+        run_study(make_config(base=str(tmp_path / "moved.yaml"), trials=1), fake_runner(parabola), folder)
 
 
 def test_study_and_folder_of_another_program_are_not_overwritten(make_config: MakeConfig, folder: Path) -> None:
@@ -224,9 +227,9 @@ def test_folder_of_something_else_is_refused_and_stays_as_it_is(
         run_study(make_config(), fake_runner(parabola), folder, url)
     assert [path.name for path in folder.iterdir() if not path.name.startswith(".")] == ["thesis.tex"]
     (folder / "thesis.tex").unlink()
-    assert len(run_study(make_config(), fake_runner(parabola), folder, url).trials) == 6
+    assert len(run_study(make_config(trials=1), fake_runner(parabola), folder, url).trials) == 1
     (folder / "thesis.tex").write_text("added later")
-    assert len(run_study(make_config(), fake_runner(parabola), folder, url).trials) == 6
+    assert len(run_study(make_config(trials=1), fake_runner(parabola), folder, url).trials) == 1
 
 
 def test_base_that_rejects_a_branch_raises_before_the_first_trial(make_config: MakeConfig, folder: Path) -> None:

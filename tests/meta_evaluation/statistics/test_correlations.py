@@ -19,10 +19,10 @@ def with_missing(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
     return np.where(rng.random(size) < 0.15, np.nan, values)
 
 
-@pytest.mark.parametrize("start", range(0, 1000, 250))
+@pytest.mark.parametrize("start", range(0, 400, 100))
 def test_correlate_all_missing_values_equals_scipy_on_complete_rows(start: int) -> None:
     defined = 0
-    for seed in range(start, start + 250):
+    for seed in range(start, start + 100):
         rng = np.random.default_rng(seed)
         size = int(rng.integers(2, 40))
         x, y = with_missing(rng, size), with_missing(rng, size)
@@ -44,7 +44,7 @@ def test_correlate_all_missing_values_equals_scipy_on_complete_rows(start: int) 
             values = [expected.statistic, expected.pvalue]  # p of ρ is NaN for two rows
             np.testing.assert_allclose([estimate.value, estimate.p], values, rtol=0, atol=1e-12)
             assert np.isnan(estimate.low)
-    assert defined > 200
+    assert defined > 80
 
 
 def test_correlate_all_intervals_equal_those_of_single_pairs() -> None:

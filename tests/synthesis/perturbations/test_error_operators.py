@@ -21,7 +21,7 @@ from radreward.text.report_parser import parse_report
 
 random_report = random_report_source(sample_style)
 
-SEEDS = range(400)
+SEEDS = range(150)
 
 
 def _parsed_errors(reference: AnnotatedReport, candidate: AnnotatedReport) -> dict[str, int]:
@@ -41,7 +41,7 @@ def test_error_operator_adds_one_error_recovered_by_parsing(tag: str) -> None:
         counts = count_errors(report.facts, edited.facts)
         assert {kind: count for kind, count in to_radcliq_counts(counts).items() if count} == {tag: 1}
         assert _parsed_errors(report, edited) == counts, (report.text, edited.text)
-    assert applied > 50
+    assert applied > len(SEEDS) / 8
 
 
 def test_error_operators_in_sequence_are_all_counted() -> None:
@@ -68,7 +68,7 @@ def test_paraphrase_and_reorder_cause_no_error(edit: Callable[[AnnotatedReport, 
 
 
 def test_edits_are_reproducible() -> None:
-    for seed in range(50):
+    for seed in range(20):
         for operator in (*ERROR_OPERATORS.values(), paraphrase, reorder):
             results = [operator(random_report(Random(seed)), Random(seed)) for _ in range(2)]
             assert results[0] == results[1]
@@ -152,7 +152,7 @@ def test_add_details_states_what_was_open_and_causes_no_error() -> None:
         assert edited.facts != report.facts
         assert not comparison.errors
         assert not comparison.weights.wrong
-    assert added > 150
+    assert added > len(SEEDS) * 3 / 8
 
 
 @pytest.mark.parametrize("edit", [make_vague, make_specific])
@@ -170,4 +170,4 @@ def test_another_name_causes_no_counted_error_and_never_more_credit(
         full = compare_facts(report.facts, report.facts).weights
         assert comparison.weights.matched <= full.matched + 1e-9
         lost += comparison.weights.wrong > 0
-    assert lost > 20
+    assert lost > len(SEEDS) / 20

@@ -30,7 +30,7 @@ def _reference(seed: int) -> AnnotatedReport:
 
 def test_mrscore_errors_agree_with_parsed_texts() -> None:
     observed_tags: Counter[str] = Counter()
-    for seed in range(300):
+    for seed in range(120):
         rng, reference = Random(seed), _reference(seed)
         entry = draft_candidate(Reference.among_generated(reference, sample_style), seed % 3, rng)
         if (changed := replace_history(entry.report, rng)) is not None and rng.random() < 0.5:
@@ -45,7 +45,7 @@ def test_mrscore_errors_agree_with_parsed_texts() -> None:
 
 
 def test_language_errors_preserve_facts() -> None:
-    for seed in range(200):
+    for seed in range(100):
         report = _reference(seed)
         for edit, flags in ((inject_grammar_errors, (True, False)), (inject_terminology_errors, (False, True))):
             edited = edit(report, Random(seed))

@@ -94,7 +94,7 @@ def random_report(rng: Random, shared: list[str]) -> str:
 
 def test_a_statement_of_both_reports_shows_no_error() -> None:
     rng = Random(0)
-    shared = [rng.sample(SENTENCES, rng.randint(0, 3)) for _ in range(150)]
+    shared = [rng.sample(SENTENCES, rng.randint(0, 3)) for _ in range(50)]
     pairs = [(random_report(rng, own), random_report(rng, own)) for own in shared]
     pairs += [("PTX at the R base. Large L PTX.", "ptx at the r base. large l ptx.")]
     scores = radreward.load("er2score").score([first for first, _ in pairs], [second for _, second in pairs])

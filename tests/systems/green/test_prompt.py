@@ -257,7 +257,7 @@ def _pieces() -> list[str]:
 def test_fuzzed_answers_never_raise() -> None:
     rng, pieces = Random(5), _pieces()
     many = Criteria("many", [Criterion(f"kind {'x' * place}", "What it is.") for place in range(30)])
-    for number in range(10_000):
+    for number in range(3_000):
         text = "".join(rng.choices(pieces, k=rng.randrange(1, 60)))
         criteria = (RadCliQCriteria(), RadCliQSignificanceCriteria(), many)[number % 3]
         for read in (GreenTemplate().parse(text, criteria), parse_radreason(text, criteria)):

@@ -49,7 +49,7 @@ CRITERIA = Criteria("two", [{"name": "tone", "description": "Rude."}, {"name": "
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    synthesize_files(folder, load_criteria("radcliq-significance"), 40, per_reference=3, seed=2)
+    synthesize_files(folder, load_criteria("radcliq-significance"), 16, per_reference=3, seed=2)
     return folder / "groups.parquet"
 
 
@@ -65,7 +65,7 @@ def small(records: Path, run: Path, *more: str) -> list[str]:
     return [
         f"run_dir={run}",
         f"data.records={records}",
-        "data.batch_size=4",
+        "data.batch_size=2",
         "data.collator.encoder.name=tiny-bert",
         "data.collator.encoder.max_length=200",  # its tokens are bytes
         "data.collator.encoder.context=name",

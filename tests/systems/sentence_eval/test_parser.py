@@ -233,9 +233,9 @@ def damaged_answer(seed: int) -> str:
     return text
 
 
-def test_parse_10000_damaged_answers_have_a_defined_outcome() -> None:
+def test_parse_3000_damaged_answers_have_a_defined_outcome() -> None:
     partial = 0
-    for seed in range(10_000):
+    for seed in range(3_000):
         judgement = parse(damaged_answer(seed))
         assert (len(judgement.reference_scores), len(judgement.candidate_scores)) == (3, 2)
         assert all(score in (None, *RELATION_SCORES) for score in sentence_scores(judgement))
@@ -244,7 +244,7 @@ def test_parse_10000_damaged_answers_have_a_defined_outcome() -> None:
         assert min(judgement.format_errors.values(), default=1) > 0
         assert (judgement.status == "ok") == (None not in sentence_scores(judgement) and judgement.overall is not None)
         partial += judgement.status.startswith("partial")
-    assert 1000 < partial < 9900
+    assert 300 < partial < 2970
 
 
 @settings(max_examples=300)

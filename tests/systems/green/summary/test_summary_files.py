@@ -115,7 +115,7 @@ def test_summary_html_model_text_is_never_markup(summary: ErrorSummary) -> None:
 
 
 @given(st.text() | st.just(ATTACK))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_scatter_svg_text_is_never_markup(text: str) -> None:
     point = ErrorPoint(x=0.5, y=0.5, tag="omission", system=None, sentence=text, frequency=2, report_id=text)
     content = PageContent(str(scatter_svg([point], ["omission"], text)))
