@@ -47,22 +47,18 @@ class FindingComparison(NamedTuple):
     def decided(self) -> tuple[float, float]:
         """Return the quality of what rules decide, and its share of the weight, both in [0, 1].
 
-        They decide about facts that match, and about facts that nothing in other words can match, which are wrong.
+        They decide about all facts. One without a match is wrong, since `read_pairs` has searched the unread words of
+        the other report for it.
 
         >>> scar, odd = OpenFinding("scar", 0.25, Fact("scar")), OpenFinding("odd lines", 0.25, None)
         >>> FindingComparison(0.5, 0.0, (scar,), ()).decided()
         (0.75, 1.0)
         >>> FindingComparison(0.5, 0.0, (scar,), (odd,)).decided()
-        (1.0, 0.5)
+        (0.75, 0.75)
         """
-        wrong, undecided = self.wrong, 0.0
-        for findings, others in ((self.reference, self.candidate), (self.candidate, self.reference)):
-            has_unread = any(other.fact is None for other in others)
-            for finding in findings:
-                if finding.fact is None or has_unread:
-                    undecided += finding.weight
-                else:
-                    wrong += finding.weight
+        open_findings = (*self.reference, *self.candidate)
+        wrong = self.wrong + sum(finding.weight for finding in open_findings if finding.fact)
+        undecided = sum(finding.weight for finding in open_findings if not finding.fact)
         decided = self.right + wrong
         return finding_quality(self.right, wrong), decided / (decided + undecided) if undecided else 1.0
 
