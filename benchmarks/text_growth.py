@@ -50,6 +50,7 @@ from radreward.systems.sentence_eval.quality import judged_quality
 from radreward.systems.sentence_eval.refinement import RuleRefiner
 from radreward.systems.sentence_eval.score_features import _stated_findings, feature_values
 from radreward.testing.hostile_reports import HOSTILE_PIECES
+from radreward.text.composed_locations import with_zone
 from radreward.text.entities import rule_entities
 from radreward.text.facts import Fact
 from radreward.text.patient_context import PatientContext, parse_context
@@ -137,6 +138,7 @@ def _readers_with_settings() -> dict[str, Callable[[str], object]]:
         "check_reported_errors": lambda text: check_reported_errors(
             criteria, text, "Clear.", counts, [ReportedError("omission", text, None, "")]
         ),
+        "with_zone": lambda text: with_zone("nodule", "left", f"#### {text.lower()}"),
         "contextualize": lambda text: contextualize("phrase", text, tagger.tag_reports([text])[0]),
         "errors_per_step": lambda text: errors_per_step(text, criteria),
         "escape_reasoning": lambda text: unescape_reasoning(escape_reasoning(text)),

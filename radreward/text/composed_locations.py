@@ -21,10 +21,10 @@ _WORDS_OF_ZONE = {
         rf"(?:above|below|beneath|under) {_THE}(?:clavicles?|collarbones?)\b",
     ),
     "middle": (
-        rf"mid(?:dle)?[- ]{_THE}(?!lobe){_NOUN}",
+        rf"mid(?:dle)?[- ]{_THE}(?!lobe){_NOUN}",  # the left lung has no middle lobe
         r"middle of\b",
         r"(?:cardiac|heart) (?:border|margin)\b",
-    ),  # the left lung has no middle lobe
+    ),
     "lower": (
         rf"(?:basal|basilar|inferior|lower(?:most)?|lowest) {_THE}{_NOUN}",
         r"bases?\b(?! of the (?!chest|ha?emithorax|left|lung|right))",
@@ -39,14 +39,14 @@ _ZONES = {zone: re.compile(rf"\b(?:{'|'.join(words)})") for zone, words in _WORD
 """Pattern of the words for each zone of a lung."""
 _BOTH_SIDES = re.compile(r"\b(?:both|bi(?:apical|basal|basally|basilar|hilar|lateral|laterally)|each|either|two)\b")
 _WORSE_SIDE = re.compile(
-    r"\b(?:especially|greater|more|particularly|predominant(?:ly)?|worse)\b[^#,;.]*\b(?:left|right)\b"
+    r"\b(?:especially|greater|more|particularly|predominant(?:ly)?|worse)\b[^#,;.]{0,60}\b(?:left|right)\b"
 )
 _SIDES = re.compile(r"\b(?:left|right)\b")
 _OTHER_CLAUSE = re.compile(
-    r"[;.] |(?:,| and| but| though| whereas| while) (?=[^,;.]*\b(?:are|clear|free|intact|is|no|normal|not|unremarkable|"
-    r"was|were)\b)| (?:but|except|spar(?:es|ing)|with sparing)\b"
+    r"[;.] |(?:,| and| but| though| whereas| while) (?=[^,;.]{0,80}\b(?:are|clear|free|intact|is|no|normal|not|"
+    r"unremarkable|was|were)\b)| (?:but|except|spar(?:es|ing)|with sparing)\b"
 )
-"""Start of a clause that is not about the finding before it."""
+"""Start of a clause that is not about the finding before it. It is read up to 80 characters, so that work is linear."""
 
 
 def with_zone(finding: str, location: str | None, own: str) -> str | None:
@@ -69,8 +69,8 @@ def with_zone(finding: str, location: str | None, own: str) -> str | None:
     if side is None or (location and " " in location and side in location):
         return location
     zones = [zone for zone, pattern in _ZONES.items() if pattern.search(words)]
-    place = f"{side} {zones[0]}" if len(zones) == 1 else location and side
-    return place if place in FINDINGS[finding].locations else location
+    refined = f"{side} {zones[0]}" if len(zones) == 1 else location and side
+    return refined if refined in FINDINGS[finding].locations else location
 
 
 def _words_about(own: str) -> str:

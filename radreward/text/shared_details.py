@@ -65,7 +65,7 @@ _SAME_LOCATION = re.compile(
 )
 """Words between two findings that are at the same place."""
 _THERE = re.compile(
-    r"#[^,;.]*\b(?:(?:that|the same|this|same) (?:base|lobe|lung|place|region|side|site|zone)|there)\b"
+    r"#[^#,;.]*\b(?:(?:that|the same|this|same) (?:base|lobe|lung|place|region|side|site|zone)|there)\b"
     r"|\bipsilateral(?:ly)?\b"
 )
 _OPPOSITE = re.compile(r"\b(?:contralateral|(?:opposite|other) side)\b")
