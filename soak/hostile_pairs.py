@@ -11,7 +11,8 @@ import torch
 
 from experiments.compare_metrics import METRICS
 from radreward.scorers import load
-from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.testing import hostile_report
 from soak import Outcome
 

@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("data",),
     ("llm", "models", "objectives", "metrics"),
     ("statistics",),
+    ("scorers.status", "scorers.pair_errors"),
     ("scorers.base", "scorers.stateless", "scorers.explanation", "scorers.generative"),
     ("modules",),
     ("synthesis",),

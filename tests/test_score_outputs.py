@@ -10,8 +10,8 @@ import torch
 from radreward.criteria import Criteria, Criterion
 from radreward.errors import InputError
 from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output, output_name
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.lexical import ROUGE
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 REPORT = "Small left effusion. No edema."

@@ -134,7 +134,7 @@ def _measure(
         undefined_auc_notes,
     )
     from radreward.modules.predictions import ScoredCandidates
-    from radreward.scorers.base import SCORED_STATUSES
+    from radreward.scorers.status import SCORED_STATUSES
     from radreward.scoring.pairs import Pairs, score_in_chunks
 
     references, texts = [row.reference for row in candidates], [row.candidate.text for row in candidates]

@@ -110,7 +110,7 @@ def _judge(data: Path, output: Path, criteria: Criteria, scorer: SentenceScorer)
     from radreward.io.artifacts import write_json
     from radreward.io.atomic import atomic_file
     from radreward.io.tables import read_rows
-    from radreward.scorers.base import STATUS_OK
+    from radreward.scorers.status import STATUS_OK
     from radreward.scoring import score_file
 
     source = {"data": data_fingerprint(data), "judge": scorer.fingerprint(), "criteria": criteria.to_dict()}
@@ -162,7 +162,7 @@ def _read_judged(path: Path, names: Sequence[str]) -> tuple[RegressionData, list
     import numpy as np
 
     from radreward.io.tables import read_rows
-    from radreward.scorers.base import STATUS_OK
+    from radreward.scorers.status import STATUS_OK
     from radreward.systems.sentence_eval.cross_validation import RegressionData
 
     rows = [row.values for batch in read_rows(path) for row in batch if row.values["status"] == STATUS_OK]

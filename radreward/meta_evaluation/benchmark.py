@@ -30,7 +30,8 @@ from radreward.meta_evaluation.result_rows import (
 from radreward.meta_evaluation.score_cache import CachedScore, ScoredTexts, pair_key
 from radreward.meta_evaluation.scorer_runner import SCORES_FILE, ScorerRun, run_scorer
 from radreward.meta_evaluation.statistics.scorer_comparisons import N_PERMUTATIONS
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 
 
 class BenchmarkSettings(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from radreward.io.cache import SQLiteCache
 from radreward.score_outputs import OUTPUTS, ScoreOutput
-from radreward.scorers.base import SCORED_STATUSES
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.types import Scores
 

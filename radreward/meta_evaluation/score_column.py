@@ -13,7 +13,9 @@ from radreward.errors import InputError
 from radreward.io.artifacts import file_fingerprint, fingerprint
 from radreward.io.validated_rows import RowError, number_field, read_validated_rows, text_field
 from radreward.meta_evaluation.rated_pairs import RatedPairs
-from radreward.scorers.base import STATUS_OK, PairError, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.pair_errors import PairError
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 FITTED_COLUMN = "fitted"

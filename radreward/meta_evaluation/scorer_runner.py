@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from radreward.meta_evaluation.score_cache import ScoreCache, ScoredTexts, cached_scores, pair_key
 from radreward.score_outputs import OUTPUTS, ScoreOutput, output_name
-from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.scoring.pairs import Pairs, score_pairs
 
 Floats = NDArray[np.float64]

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from radreward._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from radreward.scorers.base import PairError, Scorer
+    from radreward.scorers.base import Scorer
     from radreward.scorers.crimson_rates import FindingRates, finding_rates
     from radreward.scorers.loading import ResolvedScorer, load, resolve
+    from radreward.scorers.pair_errors import PairError
     from radreward.scorers.registry import SCORERS, NamedScorer
 
 __all__ = [

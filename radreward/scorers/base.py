@@ -4,102 +4,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
 from radreward.io.hub import upload_model
-from radreward.io.tables import is_valid_utf8
 from radreward.score_outputs import OUTPUTS, ScoreOutput, check_score_output
-from radreward.text.normalization import MAX_REPORT_CHARS, normalize_report, wording_key
+from radreward.scorers.pair_errors import PairError, text_list, validate_pair
+from radreward.scorers.status import SCORED_STATUSES, STATUS_NO_REPORT, STATUS_NOT_FINITE, STATUS_OK
+from radreward.text.normalization import normalize_report, wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-STATUS_OK = "ok"
-STATUS_TRUNCATED = "truncated"
-STATUS_NOT_FINITE = "Expected a finite score but the model gave none"
-STATUS_NO_ENTITIES = "no entities: the score is that of the setting"
-_NOTHING_READ = "no statement of the {} is read: the score does not cover it"
-STATUS_REFERENCE_UNREAD = _NOTHING_READ.format("reference")
-STATUS_CANDIDATE_UNREAD = _NOTHING_READ.format("candidate")
-STATUS_NO_REPORT = "no finding and no normal statement recognised"
-"""Start of the status of a pair in which one text is not a report. The name of the text follows."""
-SCORED_STATUSES = frozenset(
-    {STATUS_OK, STATUS_TRUNCATED, STATUS_NO_ENTITIES, STATUS_REFERENCE_UNREAD, STATUS_CANDIDATE_UNREAD}
-)
-"""Statuses of rows with a score."""
-_MISSING_VALUES = frozenset({"nan", "na", "n/a", "<na>", "nat", "null", "none"})
-"""Lowercase texts of missing values, in tables or from `str` of a missing value of NumPy or pandas."""
-
-
-def text_list(texts: Iterable[Any], name: str) -> list[Any]:
-    """Return the entries of a sequence in their order: a list, a pandas Series with any index, an Arrow array, ...
-
-    Args:
-        texts: The sequence.
-        name: Name of the sequence, for the message.
-
-    Raises:
-        InputError: If it is a single text, is not ordered or has more than one dimension.
-
-    >>> import pandas as pd
-    >>> text_list(pd.Series(["first", "second"], index=[1, 0]), "references")
-    ['first', 'second']
-    """
-    if (
-        isinstance(texts, str | bytes | Mapping | Set)
-        or not isinstance(texts, Iterable)
-        or len(getattr(texts, "shape", (0,))) != 1
-    ):
-        raise InputError(f"{name}: Expected a sequence of texts but got a {type(texts).__name__}.")
-    # Arrow's entries are scalars, not texts.
-    return texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
-
-
-def is_missing(value: Any) -> bool:
-    """Return True for a missing value, such as None, NaN, and the text "NA".
-
-    >>> [is_missing(value) for value in (None, float("nan"), "NA", "", "No change.")]
-    [True, True, True, False, False]
-    """
-    return value is None or str(value).strip().lower() in _MISSING_VALUES
-
-
-class PairError(NamedTuple):
-    """Reason why a pair cannot be scored."""
-
-    field: str | None
-    """Unusable field: "reference", "candidate" or another one; None if the whole row is unusable."""
-    reason: str
-
-
-def validate_pair(reference: Any, candidate: Any) -> PairError | None:
-    """Return the error of a pair, or None if both texts are usable.
-
-    >>> validate_pair("Clear lungs.", " ")
-    PairError(field='candidate', reason='empty candidate')
-    """
-    for field, value in (("reference", reference), ("candidate", candidate)):
-        if is_missing(value):
-            return PairError(field, f"missing {field}")
-        if not isinstance(value, str):
-            return PairError(field, f"Expected a text as {field} but got {value!r:.60}. Write it as a string")
-        if not value.strip():
-            return PairError(field, f"empty {field}")
-        if not is_valid_utf8(value):
-            return PairError(field, f"Expected UTF-8 text as {field}")
-        if len(value) > MAX_REPORT_CHARS:
-            expected = f"Expected at most {MAX_REPORT_CHARS:,} characters as {field} but got {len(value):,}"
-            return PairError(field, f"over the limit: {expected}; split or shorten the text")
-    return None
+    from radreward.models.marked_findings import MarkedFinding
 
 
 class Scorer(ABC):
@@ -288,6 +213,15 @@ class Scorer(ABC):
         """Return the (n,) values of an output, negated if lower is better. For errors, see `output_values`."""
         values = self.output_values(scores, output)
         return values if self.output_higher_is_better(output) else -values
+
+    def mark_findings(self, evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """Return what a page marks in the two reports of a pair. The default marks nothing.
+
+        Args:
+            evidence: Evidence of the pair, as this scorer returns it in `Scores.evidence`; never None.
+            texts: Both reports, normalized by `normalize_report`.
+        """
+        return []
 
     def _pair_error(self, reference: Any, candidate: Any) -> PairError | None:
         """Return the reason why this scorer cannot score a pair, or None."""

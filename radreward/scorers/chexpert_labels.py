@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 
 from radreward.criteria import set_quality
 from radreward.metrics.text_overlap import set_f1
-from radreward.scorers.base import STATUS_OK
+from radreward.models.marked_findings import IN_BOTH, MarkedFinding, criterion_name
+from radreward.models.statement_comparison import UNMATCHED, FindingKind
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.text.facts import Fact, Polarity
 from radreward.text.findings import FINDINGS
 from radreward.text.patient_context import PatientContext
 from radreward.text.report_parser import parse_report
 from radreward.text.significance import patient_weight
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 LabelState = Literal["positive", "uncertain", "negative"]
 LABEL_STATES: tuple[LabelState, ...] = ("positive", "uncertain", "negative")
@@ -81,6 +83,10 @@ class CheXpertLabelF1(StatelessScorer):
     def sub_names(self) -> tuple[str, ...]:
         """See `Scorer.sub_names`: the observations."""
         return tuple(OBSERVATIONS)
+
+    def mark_findings(self, evidence: Mapping[str, Any], texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return list(_mark_labels(evidence["reference"], evidence["candidate"]))
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
@@ -147,3 +153,18 @@ def _positive_labels(labels: Mapping[str, LabelState]) -> set[str]:
 def _label_weights(names: Iterable[str], context: PatientContext) -> dict[str, float]:
     typical = {name: Fact(OBSERVATIONS[name][0]) if OBSERVATIONS[name] else None for name in names}
     return {name: patient_weight(fact, context) if fact else 0.0 for name, fact in typical.items()}
+
+
+def _mark_labels(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Iterator[MarkedFinding]:
+    """Yield a finding per label of a report; the value in the other report may differ, as positive and negative.
+
+    A label that only one report has is marked if it stands for a finding.
+    """
+    labels = {Side.REFERENCE: reference, Side.CANDIDATE: candidate}
+    for side, own in labels.items():
+        other = labels[side.other]
+        for label, value in own.items():
+            kind: FindingKind = "matched" if other.get(label) == value else "contradicted"
+            kind = kind if label in other else UNMATCHED[side]
+            if kind in IN_BOTH or (value != "negative" and label != NO_FINDING):
+                yield MarkedFinding(side, kind, f"{criterion_name(label)}: {value}", counterpart=other.get(label, ""))

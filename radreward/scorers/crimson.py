@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -11,11 +11,12 @@ import torch
 from radreward.criteria import CrimsonCriteria, crimson_score
 from radreward.io.artifacts import fingerprint
 from radreward.models.finding_classifier import embedded_classifier
+from radreward.models.marked_findings import MarkedFinding, complete_findings
 from radreward.models.pair_findings import PairFindings, read_pairs
 from radreward.models.report_findings import ReportFindings
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.text.fact_differences import DETAIL_WEIGHT, find_differences
 from radreward.text.fact_matching import FactMatch, MatchResult, match_facts
 from radreward.text.facts import Fact, describe_fact
@@ -107,6 +108,12 @@ class Crimson(StatelessScorer):
                 for row, own, pair in zip(rows, findings, pairs, strict=True)
             ),
         )
+
+    def mark_findings(
+        self, evidence: Sequence[JudgedFinding | UnreadStatement], texts: Mapping[Side, str]
+    ) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return complete_findings(texts)
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""

@@ -16,7 +16,8 @@ import torch
 
 from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 _CUSTOM_METRIC = re.compile(r"(?P<file>.*\.py):(?P<name>\w+)")

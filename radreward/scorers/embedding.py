@@ -11,8 +11,8 @@ import torch
 from radreward.errors import check_choice
 from radreward.models import text_encoder
 from radreward.models.text_encoder import TextEncoder, TokenEmbeddings, bertscore
-from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK, STATUS_TRUNCATED
 from radreward.types import Scores
 
 

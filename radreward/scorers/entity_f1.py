@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -11,9 +12,10 @@ from radreward.io.artifacts import fingerprint
 from radreward.metrics.text_overlap import set_f1
 from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties, compare_findings
+from radreward.models.marked_findings import MarkedFinding, complete_findings
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.systems.ratescore.quality import finding_phrases
 from radreward.systems.ratescore.taggers import load_tagger
 from radreward.systems.ratescore.taggers.caching_tagger import CachingTagger
@@ -69,6 +71,10 @@ class EntityF1(StatelessScorer):
         return super().code_version() + fingerprint(
             self._tagger.fingerprint(), self.classifier.fingerprint, rules_version()
         )
+
+    def mark_findings(self, evidence: Any, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return complete_findings(texts)
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

@@ -15,8 +15,10 @@ from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import read_config
 from radreward.models.generative_evaluator import GeneratedAnswer
+from radreward.models.marked_findings import MarkedFinding
 from radreward.prompts.generative_template import ErrorAnalysis, GenerativeTemplate
 from radreward.scorers.base import Scorer
+from radreward.scorers.explanation import Explanation, mark_explanation
 from radreward.scorers.generative import ParsedScore, parsed_scores
 from radreward.systems.er2score.scorer import EMBEDDED_DIR, RewardModelScorer
 from radreward.systems.er2score.statements import StatementEvidence
@@ -24,7 +26,7 @@ from radreward.systems.green.prompt import GreenTemplate
 from radreward.systems.green.scorer import parse_green_score
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.systems.radreason.scorer import parse_radreason_score
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 _COUNTER = "counter"
 """Folder of the reward model inside the folder of an evaluator."""
@@ -112,6 +114,10 @@ class ExplainedCounts(Scorer):
     def write_answer(self, statements: Sequence[StatementEvidence], expected: Mapping[str, float]) -> str:
         """Return the answer about the statements of a pair of reports with these expected errors by criterion."""
         return self.template.render_answer(analyze_statements(statements, expected, self.criteria), self.criteria)
+
+    def mark_findings(self, evidence: Explanation, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return list(mark_explanation(evidence))
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""

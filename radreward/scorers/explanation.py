@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from radreward.models.marked_findings import MarkedFinding, criterion_name, kind_of_error
+from radreward.types import Side
 
 
 class Explanation(NamedTuple):
@@ -29,3 +33,14 @@ class Explanation(NamedTuple):
     """Number of findings in both reports; None if the model does not count them."""
     matched_findings: tuple[str, ...]
     """Descriptions of the findings in both reports."""
+
+
+def mark_explanation(explanation: Explanation) -> Iterator[MarkedFinding]:
+    """Yield the findings that match, and those with an error."""
+    for text in explanation.matched_findings:
+        yield MarkedFinding(Side.REFERENCE, "matched", text)
+    for tag, descriptions in explanation.errors.items():
+        kind = kind_of_error(tag)
+        for text in descriptions:
+            side = Side.REFERENCE if kind == "missed" else Side.CANDIDATE
+            yield MarkedFinding(side, kind, text, criterion=criterion_name(tag))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -18,10 +18,13 @@ from radreward.models.generative_evaluator import (
     find_evaluator_settings,
     load_generative_evaluator,
 )
+from radreward.models.marked_findings import MarkedFinding
 from radreward.models.precision import require_fp32
 from radreward.prompts.generative_template import GenerativeTemplate
-from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
-from radreward.types import Scores
+from radreward.scorers.base import Scorer
+from radreward.scorers.explanation import Explanation, mark_explanation
+from radreward.scorers.status import STATUS_OK, STATUS_TRUNCATED
+from radreward.types import Scores, Side
 
 UNPARSABLE_ANSWER = "unparsable answer"
 
@@ -106,6 +109,10 @@ class GenerativeScorer(Scorer):
     def fingerprint(self) -> str:
         """See `Scorer.fingerprint`."""
         return f"{self.evaluator.fingerprint()} {self.on_too_long}"
+
+    def mark_findings(self, evidence: Explanation, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return list(mark_explanation(evidence))
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""

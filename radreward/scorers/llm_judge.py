@@ -13,9 +13,9 @@ from radreward.io.artifacts import fingerprint
 from radreward.llm import ChatModel, LocalChatModel, OpenAIChatModel
 from radreward.llm.messages import ChatRequest, ChatResponse, Message
 from radreward.prompts.parsing import MAX_CHARACTERS
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.generative import ParsedScore, parsed_scores
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.systems.radreason.prompt import RadReasonTemplate
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Scores

@@ -14,11 +14,12 @@ from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import read_config
 from radreward.models.precision import require_fp32
-from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
 from radreward.scorers.embedding import BERTScore, CheXbertSimilarity
 from radreward.scorers.loading import load
 from radreward.scorers.radgraph import RadGraphF1
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import SCORED_STATUSES, STATUS_OK
 from radreward.types import Scores
 
 COMPONENTS = ("radgraph", "bertscore", "chexbert", "bleu_2")

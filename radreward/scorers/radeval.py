@@ -9,9 +9,9 @@ import torch
 
 from radreward.errors import InputError
 from radreward.scorers import radeval_process, radeval_worker
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.radeval_process import RadEvalProcess
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 METRICS = (

@@ -18,13 +18,14 @@ from radreward.devices import resolve_device
 from radreward.errors import InputError
 from radreward.metrics.text_overlap import set_f1
 from radreward.models.finding_comparison import break_ties, compare_findings
+from radreward.models.marked_findings import MarkedFinding, unmatched_parts
 from radreward.models.report_findings import ReportFindings
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_parser import sentence_facts
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 MODELS = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
 """Models of the package."""
@@ -98,6 +99,10 @@ class RadGraphF1(StatelessScorer):
         )
         total = sub_scores.mean(1)
         return Scores(total, sub_scores, None, (STATUS_OK,) * len(rows), evidence, break_ties(quality, total))
+
+    def mark_findings(self, evidence: Mapping[str, Sequence[str]], texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return unmatched_parts(evidence)
 
     def _annotate(self, texts: Sequence[str]) -> list[tuple[set[Any], set[Any]]]:
         """Return entities and relations of each text."""

@@ -17,7 +17,8 @@ from radreward.io.atomic import atomic_folder
 from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import check_settings, config_errors, read_config
 from radreward.models.precision import require_fp32
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from radreward.metrics.text_overlap import set_f1
-from radreward.scorers.base import STATUS_OK
+from radreward.models.marked_findings import MarkedFinding, unmatched_parts
 from radreward.scorers.stateless import StatelessScorer
+from radreward.scorers.status import STATUS_OK
 from radreward.text.report_parser import parse_report
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 STATUS_NO_CHANGE = "no change in either report"
 """Status of a pair without a score, because there is nothing to compare."""
@@ -35,6 +36,12 @@ class TemporalF1(StatelessScorer):
     title = "Temporal F1 (rules)"
     total_range = (0.0, 1.0)
     requires_report = True
+
+    def mark_findings(
+        self, evidence: Mapping[str, Sequence[tuple[str, str]]], texts: Mapping[Side, str]
+    ) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return unmatched_parts(evidence)
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """See `Scorer._score_valid`."""

@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 
 from radreward.errors import InputError
-from radreward.scorers.base import Scorer, is_missing, text_list
+from radreward.scorers.base import Scorer
+from radreward.scorers.pair_errors import is_missing, text_list
 from radreward.scoring.input_columns import InputColumns
 from radreward.scoring.input_scan import check_columns, warn_unusable_contexts
 from radreward.scoring.pairs import Pairs, score_in_chunks

@@ -18,7 +18,7 @@ from radreward.errors import InputError
 from radreward.io.input_files import table_format
 from radreward.io.parquet_files import parquet_schema
 from radreward.io.tables import TableRow, read_rows
-from radreward.scorers.base import PairError, validate_pair
+from radreward.scorers.pair_errors import PairError, validate_pair
 from radreward.scoring.input_columns import DEFAULT_COLUMNS, InputColumns
 from radreward.scoring.pairs import Pairs
 from radreward.text.patient_context import CONTEXT_COLUMNS, PatientContext, parse_context

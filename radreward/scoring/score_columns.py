@@ -14,8 +14,10 @@ import pyarrow as pa
 from radreward.errors import InputError
 from radreward.io.numbers import shortest_float32
 from radreward.scorers import SCORERS, load, resolve
-from radreward.scorers.base import SCORED_STATUSES, PairError, Scorer
+from radreward.scorers.base import Scorer
 from radreward.scorers.loading import split_name
+from radreward.scorers.pair_errors import PairError
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.types import Scores
 

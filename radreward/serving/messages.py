@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from radreward.criteria.criteria import CriterionKind
+from radreward.models.marked_findings import MarkedFinding
 from radreward.score_outputs import ScoreOutput
-from radreward.serving.findings import MarkedFinding
 from radreward.text.patient_context import MAX_AGE, PatientContext, parse_context
 from radreward.types import Side
 

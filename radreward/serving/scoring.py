@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from radreward.meta_evaluation.score_cache import to_jsonable
 from radreward.score_outputs import OUTPUTS
-from radreward.scorers.base import Scorer, validate_pair
+from radreward.scorers.base import Scorer
+from radreward.scorers.pair_errors import validate_pair
 from radreward.scoring.pairs import Pairs, score_pairs
 from radreward.scoring.score_columns import STATUS_COLUMN, ScorerGroup
-from radreward.serving.findings import marked_findings
 from radreward.text.normalization import normalize_report
 from radreward.types import Scores, Side
 
@@ -92,7 +92,7 @@ class ScoringJob:
             self._rows[index][name] = _to_json(row.values, scorer)
             if self.with_evidence:
                 texts = {Side.REFERENCE: self.pairs.references[index], Side.CANDIDATE: self.pairs.candidates[index]}
-                self._rows[index][name] |= _explain(scores, offset, texts)
+                self._rows[index][name] |= _explain(scorer, scores, offset, texts)
         self._positions[name] = rows.stop
         if not self.unfinished() and self._claim():
             self.future.set_result([{name: row[name] for name in self.scorers} for row in self._rows])
@@ -203,8 +203,8 @@ def _to_json(columns: Mapping[str, Any], scorer: Scorer) -> dict[str, Any]:
     }
 
 
-def _explain(scores: Scores, index: int, texts: Mapping[Side, str]) -> dict[str, Any]:
+def _explain(scorer: Scorer, scores: Scores, index: int, texts: Mapping[Side, str]) -> dict[str, Any]:
     evidence = scores.evidence[index] if scores.evidence else None
     normalized = {side: normalize_report(text) for side, text in texts.items()}
-    findings = marked_findings(evidence, normalized)
+    findings = [] if evidence is None else scorer.mark_findings(evidence, normalized)
     return {"evidence": to_jsonable(evidence), "findings": [asdict(finding) for finding in findings]}

@@ -15,7 +15,8 @@ from torch import Tensor
 from radreward.errors import InputError
 from radreward.extras import require_packages
 from radreward.scorers import load
-from radreward.scorers.base import SCORED_STATUSES, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.testing.checks import require
 from radreward.testing.hostile_reports import REPORTS, hostile_report
 from radreward.testing.suite import ConformanceSuite

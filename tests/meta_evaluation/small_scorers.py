@@ -11,7 +11,8 @@ import torch
 from radreward.criteria import Criteria
 from radreward.meta_evaluation.benchmark import BenchmarkResult, BenchmarkSettings, run_benchmark
 from radreward.meta_evaluation.rated_pairs import MEAN_RATER, RatedPair, RatedPairs
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 WORDS = ["lamp", "kettle", "stair", "window", "carpet", "drawer", "button"]

@@ -10,7 +10,7 @@ import pytest
 from radreward.errors import InputError
 from radreward.meta_evaluation.rated_pairs import RatedPairs
 from radreward.meta_evaluation.score_cache import CachedScore, ScoreCache, pair_key, to_jsonable
-from radreward.scorers.base import STATUS_OK
+from radreward.scorers.status import STATUS_OK
 from tests.meta_evaluation.small_scorers import Counting, Overlap, WithQuality, make_pairs, run
 
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radreward.scorers import load
-from radreward.scorers.base import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.scorers.crimson import (
     Crimson,
     JudgedFinding,
@@ -17,6 +16,7 @@ from radreward.scorers.crimson import (
     judge_findings,
     score_findings,
 )
+from radreward.scorers.status import STATUS_CANDIDATE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD
 from radreward.text.fact_matching import MatchResult
 from radreward.text.facts import Fact
 from radreward.text.findings import URGENCIES, Urgency

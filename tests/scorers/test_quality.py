@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
-from radreward.scorers.base import STATUS_NO_REPORT, Scorer
+from radreward.scorers.base import Scorer
 from radreward.scorers.lexical import ROUGE
+from radreward.scorers.status import STATUS_NO_REPORT
 from radreward.types import Scores
 
 REPORT = "Small left effusion. No edema."

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.types import Scores
 
 

@@ -24,8 +24,9 @@ from radreward.io.tables import read_rows, write_table
 from radreward.models import Backbone, Calibration, PooledRewardModel, RewardModelArtifact, save_reward_model
 from radreward.prompts import PlainPairTemplate
 from radreward.scorers import load
-from radreward.scorers.base import STATUS_NOT_FINITE, STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
 from radreward.scorers.custom import CustomScorer
+from radreward.scorers.status import STATUS_NOT_FINITE, STATUS_OK
 from radreward.scoring.backends import LocalBackend, ScoredChunk
 from radreward.scoring.file_scoring import score_file
 from radreward.scoring.input_columns import InputColumns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,11 +12,13 @@ import pytest
 import torch
 
 from radreward import load
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.models.marked_findings import MarkedFinding
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.scoring.pairs import Pairs
 from radreward.serving.scoring import SLICE_CHARS, SLICE_PAIRS, ScorerFailedError, ScoringJob, next_slice, score_slice
 from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
-from radreward.types import Scores
+from radreward.types import Scores, Side
 
 
 class Recorder(Scorer):
@@ -192,3 +194,24 @@ def test_request_for_no_longer_wanted_scores_is_never_started(queue: ScoringQueu
     assert ["bb"] not in scorer.calls
     while queue._jobs:  # the callbacks of a future follow its result
         time.sleep(0.01)
+
+
+class Marking(Recorder):
+    """A metric whose evidence is the first word of the candidate, which it marks."""
+
+    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
+        scores = super()._score_valid(references, candidates)
+        return scores._replace(evidence=tuple(text.split()[0] for text in candidates))
+
+    def mark_findings(self, evidence: str, texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        assert texts[Side.CANDIDATE].startswith(evidence)
+        return [MarkedFinding(Side.CANDIDATE, "invented", evidence, 0, len(evidence))]
+
+
+@pytest.mark.parametrize(("metric", "marked"), [(Marking, ["Nodule"]), (Recorder, [])])
+def test_users_metric_marks_what_it_names(metric: type[Recorder], marked: list[str]) -> None:
+    job = ScoringJob({"own": metric()}, Pairs(["Clear lungs.", ""], ["Nodule  seen.", "Nodule."]), with_evidence=True)
+    score_slice(next_slice([job]))
+    first, unscored = job.future.result(0)
+    assert [finding["text"] for finding in first["own"]["findings"]] == marked
+    assert unscored["own"]["findings"] == []

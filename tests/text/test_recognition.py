@@ -9,7 +9,7 @@ import pytest
 from radreward import load
 from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import describes_finding
-from radreward.scorers.base import STATUS_OK
+from radreward.scorers.status import STATUS_OK
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import StyleSampler, brief_style, full_style, plain_style, statement_style
 from radreward.text.recognition import reads_as_report

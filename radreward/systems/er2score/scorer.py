@@ -19,15 +19,17 @@ from radreward.io.artifacts import fingerprint
 from radreward.models import EvidenceRewardModel, RewardModel, RewardModelArtifact, load_reward_model, save_reward_model
 from radreward.models.evidence import TokenEvidence
 from radreward.models.finding_classifier import embedded_classifier
+from radreward.models.marked_findings import MarkedFinding, complete_findings
 from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision, check_precision
 from radreward.models.rules_version import rules_version
 from radreward.score_outputs import ScoreOutput
-from radreward.scorers.base import STATUS_OK, STATUS_TRUNCATED, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK, STATUS_TRUNCATED
 from radreward.systems.er2score.pair_evidence import PairStatements, pair_statements
 from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.rules import AGREEMENT, RuleDecision, decide
-from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors
+from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors, mark_statements
 from radreward.text.normalization import wording_key
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
@@ -120,6 +122,10 @@ class RewardModelScorer(Scorer):
     def has_errors(self) -> bool:
         """True if the model has a calibration, which turns rewards into expected errors."""
         return super().has_errors and self.artifact.calibration is not None
+
+    def mark_findings(self, evidence: Sequence[StatementEvidence], texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return complete_findings(texts, mark_statements(evidence))
 
     def _output_remedy(self, output: ScoreOutput) -> str:
         """See `Scorer._output_remedy`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from radreward.data.statement_tokens import StatementTokens
+from radreward.models.marked_findings import IN_BOTH, MarkedFinding, criterion_name, kind_of_error
+from radreward.models.statement_comparison import FindingKind
 from radreward.systems.er2score.pair_evidence import PairStatements
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
@@ -18,6 +20,8 @@ from radreward.types import Side
 
 MIN_ERRORS = 0.05
 """Smallest number of errors of a criterion that is listed for a statement."""
+LIKELY_ERRORS = 0.5
+"""Expected errors of a criterion from which a statement is marked."""
 
 
 class StatementEvidence(NamedTuple):
@@ -122,3 +126,26 @@ def _findings(statement: str, positive: bool) -> frozenset[str]:
 @lru_cache(20_000)
 def _related(names: frozenset[str], others: frozenset[str]) -> bool:
     return any(is_related(name, other) for name in names for other in others)
+
+
+def mark_statements(statements: Sequence[StatementEvidence]) -> Iterator[MarkedFinding]:
+    """Yield the statements with a likely error, and the pairs of counterparts of which neither has one.
+
+    The counterpart of a statement that differs gets the same kind.
+    """
+    by_text = {(entry.side, entry.text): entry for entry in statements}
+    for entry in statements:
+        other = by_text.get((entry.side.other, entry.counterpart))
+        partner = other if other and other.counterpart == entry.text else None
+        own, others = _likely_kind(entry), _likely_kind(partner) if partner else None
+        kind = own or ("differs" if others == "differs" else "matched" if partner and not others else None)
+        if kind:
+            criterion = ", ".join(criterion_name(tag) for tag, value in entry.errors.items() if value >= LIKELY_ERRORS)
+            counterpart = entry.counterpart if kind in IN_BOTH else ""
+            yield MarkedFinding(entry.side, kind, entry.text, entry.start, entry.end, counterpart, criterion)
+
+
+def _likely_kind(entry: StatementEvidence) -> FindingKind | None:
+    """Return the kind of the most likely error in a statement, or None if none is likely."""
+    tag, value = max(entry.errors.items(), key=lambda item: item[1], default=("", 0.0))
+    return kind_of_error(tag) if value >= LIKELY_ERRORS else None

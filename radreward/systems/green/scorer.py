@@ -16,9 +16,9 @@ from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.backbone import DTypeName
 from radreward.models.generative_evaluator import GeneratedAnswer, GenerativeEvaluator, find_evaluator_settings
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.explanation import Explanation
 from radreward.scorers.generative import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
+from radreward.scorers.status import STATUS_OK
 from radreward.systems.green.categories import error_categories
 from radreward.systems.green.parser import counts_by_criteria
 from radreward.systems.green.prompt import GreenTemplate

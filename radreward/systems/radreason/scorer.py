@@ -7,9 +7,9 @@ import torch
 from radreward.criteria import Criteria
 from radreward.models.generative_evaluator import GeneratedAnswer
 from radreward.prompts.generative_template import GenerativeTemplate
-from radreward.scorers.base import STATUS_OK
 from radreward.scorers.explanation import Explanation
 from radreward.scorers.generative import UNPARSABLE_ANSWER, GenerativeScorer, ParsedScore, parsed_counts
+from radreward.scorers.status import STATUS_OK
 from radreward.systems.radreason.parser import errors_per_step
 from radreward.systems.radreason.prompt import RadReasonTemplate
 

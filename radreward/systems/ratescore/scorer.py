@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,22 +17,19 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import config_errors, read_config
 from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties
+from radreward.models.marked_findings import IN_BOTH, MarkedFinding, complete_findings, kind_by_agreement
 from radreward.models.precision import require_fp32
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import (
-    SCORED_STATUSES,
-    STATUS_NO_ENTITIES,
-    STATUS_OK,
-    STATUS_TRUNCATED,
-    Scorer,
-)
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import SCORED_STATUSES, STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED
 from radreward.systems.ratescore.affinity_matrix import WEIGHTS_FILE, AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.functional import EntityContributions, score_loss_by_type
 from radreward.systems.ratescore.matching import Matches
-from radreward.systems.ratescore.quality import finding_phrases, matched_qualities
+from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE, finding_phrases, matched_qualities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
+from radreward.text.entities import FINDING_TYPES
 from radreward.text.patient_context import NO_CONTEXT, PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import ENTITY_TYPES, Entity, Scores, Side
@@ -111,6 +108,10 @@ class RaTEScore(Scorer):
     def sub_names(self) -> tuple[str, ...]:
         """The entity types, as column names."""
         return tuple(kind.lower().replace("-", "_") for kind in ENTITY_TYPES)
+
+    def mark_findings(self, evidence: Sequence[EntityMatch], texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return complete_findings(texts, _mark_entities(evidence))
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
@@ -246,3 +247,22 @@ def _evidence(
             )
         )
     return tuple(map(tuple, evidence))
+
+
+def _mark_entities(matches: Iterable[EntityMatch]) -> Iterator[MarkedFinding]:
+    """Yield a finding per entity that is not only a body part; the cosine thresholds are those of the quality.
+
+    An entity that one report states and the other one denies is contradicted; a denial without a match is not marked.
+    """
+    for match in matches:
+        entity, side = match.entity, match.side
+        if entity.type == "Anatomy":
+            continue
+        kind = kind_by_agreement(side, (match.cosine - UNRELATED_COSINE) / (EQUAL_COSINE - UNRELATED_COSINE))
+        if kind not in IN_BOTH:
+            if entity.type in FINDING_TYPES:
+                yield MarkedFinding(side, kind, entity.name, entity.start, entity.end)
+            continue
+        if (entity.type in FINDING_TYPES) != (match.match.type in FINDING_TYPES):
+            kind = "contradicted"
+        yield MarkedFinding(side, kind, entity.name, entity.start, entity.end, match.match.name)

@@ -20,7 +20,9 @@ from radreward.io.text_tables import (
     markdown_table,
     text_frame,
 )
-from radreward.scorers.base import SCORED_STATUSES, STATUS_OK, Scorer, validate_pair
+from radreward.scorers.base import Scorer
+from radreward.scorers.pair_errors import validate_pair
+from radreward.scorers.status import SCORED_STATUSES, STATUS_OK
 from radreward.statistics.cluster_bootstrap import percentile_interval, resample_clusters
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import SentenceJudge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,10 +19,12 @@ from radreward.io.model_card import write_model_settings
 from radreward.io.model_config import DIGESTS, read_config
 from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.finding_comparison import break_ties
+from radreward.models.marked_findings import MarkedFinding, complete_findings, kind_by_agreement
 from radreward.models.pair_findings import read_pairs
 from radreward.models.precision import Precision
 from radreward.models.rules_version import rules_version
-from radreward.scorers.base import STATUS_OK, Scorer
+from radreward.scorers.base import Scorer
+from radreward.scorers.status import STATUS_OK
 from radreward.systems.sentence_eval.judgement import SentenceJudgement
 from radreward.systems.sentence_eval.judges import RelationJudge, SentenceJudge
 from radreward.systems.sentence_eval.judges.relation_judge import EMBEDDED_JUDGE
@@ -117,6 +119,10 @@ class SentenceScorer(Scorer):
     def sub_names(self) -> tuple[str, ...]:
         """Names of the features."""
         return self.feature_names
+
+    def mark_findings(self, evidence: Sequence[JudgedSentence], texts: Mapping[Side, str]) -> list[MarkedFinding]:
+        """See `Scorer.mark_findings`."""
+        return complete_findings(texts, _mark_sentences(evidence, texts))
 
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
@@ -292,3 +298,13 @@ def _check_feature_count(regressor: Regressor, count: int, path: Path) -> None:
         regressor.predict(np.zeros((1, count)))
     except (IndexError, ValueError) as error:
         raise InputError(f"{path}: Expected a regressor of {count} features ({error}).") from error
+
+
+def _mark_sentences(sentences: Iterable[JudgedSentence], texts: Mapping[Side, str]) -> Iterator[MarkedFinding]:
+    """Yield a finding per sentence; a sentence that occurs twice has two positions."""
+    ends = dict.fromkeys(Side, 0)
+    for sentence in sentences:
+        start = texts[sentence.side].index(sentence.text, ends[sentence.side])
+        end = ends[sentence.side] = start + len(sentence.text)
+        kind = "contradicted" if sentence.score < 0 else kind_by_agreement(sentence.side, sentence.score)
+        yield MarkedFinding(sentence.side, kind, sentence.text, start, end, " ".join(sentence.matches))

@@ -13,7 +13,7 @@ import radreward
 from radreward.criteria import RadCliQCriteria
 from radreward.errors import InputError
 from radreward.models.precision import has_bfloat16_products
-from radreward.scorers.base import STATUS_NO_REPORT
+from radreward.scorers.status import STATUS_NO_REPORT
 from radreward.synthesis import synthesize
 from radreward.systems.sentence_eval import SentenceJudge, SentenceJudgement, SentenceScore, SentenceScorer
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from radreward.prompts.generative_template import one_line
-from radreward.scorers.base import STATUS_TRUNCATED
+from radreward.scorers.status import STATUS_TRUNCATED
 from radreward.systems.green.score import green_score
 from radreward.systems.green.summary.clusters import ErrorCluster
 from radreward.systems.green.summary.explanations import INSIGNIFICANT_PREFIX, ReportExplanation

@@ -18,8 +18,8 @@ from radreward.io.validated_rows import (
     text_field,
 )
 from radreward.prompts.parsing import MAX_COUNT
-from radreward.scorers.base import SCORED_STATUSES
 from radreward.scorers.explanation import Explanation
+from radreward.scorers.status import SCORED_STATUSES
 from radreward.types import Scores
 
 _SCORE_COLUMNS = ("total", "evidence", "status")

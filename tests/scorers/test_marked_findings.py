@@ -1,4 +1,4 @@
-"""Findings from the evidence of every scorer that has one."""
+"""Findings that scorers mark by their evidence."""
 
 from dataclasses import asdict, replace
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward import load
-from radreward.scorers.explanation import Explanation
-from radreward.serving.findings import MarkedFinding, marked_findings
-from radreward.systems.er2score.statements import StatementEvidence
+from radreward.models.marked_findings import MarkedFinding, complete_findings
+from radreward.scorers.explanation import Explanation, mark_explanation
+from radreward.systems.er2score.statements import StatementEvidence, mark_statements
 from radreward.systems.sentence_eval.scorer import JudgedSentence
 from radreward.text.normalization import normalize_report
 from radreward.text.sentence_splitter import sentence_spans
@@ -23,10 +23,11 @@ REFERENCE, CANDIDATE = (
 
 @pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "entity-f1", "chexpert-f1", "crimson"])
 def test_shipped_scorers_have_findings_of_every_kind(name: str) -> None:
-    scores = load(name).score([REFERENCE], [CANDIDATE])
+    scorer = load(name)
+    scores = scorer.score([REFERENCE], [CANDIDATE])
     assert scores.evidence
     texts = {Side.REFERENCE: REFERENCE, Side.CANDIDATE: CANDIDATE}
-    findings = marked_findings(scores.evidence[0], texts)
+    findings = scorer.mark_findings(scores.evidence[0], texts)
     assert {"missed", "invented"} <= {finding.kind for finding in findings}
     for side, kind in (("reference", "invented"), ("candidate", "missed")):
         assert not [finding for finding in findings if (finding.side, finding.kind) == (side, kind)]
@@ -40,18 +41,20 @@ def test_nothing_is_missed_or_invented_in_a_denial_or_a_technique(name: str) -> 
     reference = "Rib fracture. PA and lateral views."
     candidate = "Rib fracture. No effusion. The heart is normal."
     for first, second in ((reference, candidate), (candidate, reference)):
-        scores = load(name).score([first], [second])
+        scorer = load(name)
+        scores = scorer.score([first], [second])
         assert scores.evidence
-        findings = marked_findings(scores.evidence[0], {Side.REFERENCE: first, Side.CANDIDATE: second})
+        findings = scorer.mark_findings(scores.evidence[0], {Side.REFERENCE: first, Side.CANDIDATE: second})
         assert not {"missed", "invented", "contradicted"} & {finding.kind for finding in findings}
 
 
 @pytest.mark.parametrize("name", ["ratescore", "sentence-eval", "chexpert-f1"])
 def test_finding_that_the_other_report_denies_is_contradicted(name: str) -> None:
-    scores = load(name).score(["Pleural effusion."], ["No pleural effusion."])
+    scorer = load(name)
+    scores = scorer.score(["Pleural effusion."], ["No pleural effusion."])
     assert scores.evidence
     texts = {Side.REFERENCE: "Pleural effusion.", Side.CANDIDATE: "No pleural effusion."}
-    findings = [finding for finding in marked_findings(scores.evidence[0], texts) if "effusion" in finding.text]
+    findings = [finding for finding in scorer.mark_findings(scores.evidence[0], texts) if "effusion" in finding.text]
     assert [(finding.side, finding.kind) for finding in findings] == [
         (Side.REFERENCE, "contradicted"),
         (Side.CANDIDATE, "contradicted"),
@@ -60,7 +63,8 @@ def test_finding_that_the_other_report_denies_is_contradicted(name: str) -> None
 
 def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
     reference, odd = "Rib fracture.", "Spidery lines in the left lower lobe."
-    scores = load("er2score").score([reference, odd], [odd, odd])
+    scorer = load("er2score")
+    scores = scorer.score([reference, odd], [odd, odd])
     assert scores.evidence
     for evidence in scores.evidence:
         assert {entry.text: entry.is_unread for entry in evidence} == {odd: True} | {
@@ -68,7 +72,7 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
         }
     statement = scores.evidence[0][0]._replace(errors={}, counterpart="")
     texts = {Side.REFERENCE: reference, Side.CANDIDATE: odd}
-    assert [(entry.kind, entry.text) for entry in marked_findings((statement,), texts)] == [
+    assert [(entry.kind, entry.text) for entry in complete_findings(texts, mark_statements((statement,)))] == [
         ("missed", reference),
         ("unread", odd),
     ]
@@ -77,26 +81,29 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
 @pytest.mark.parametrize("name", ["crimson", "entity-f1", "ratescore", "sentence-eval"])
 def test_statement_that_only_may_report_a_finding_is_not_read_and_not_missed(name: str) -> None:
     odd, edema = "Curious look of the film.", "Edema."
-    scores = load(name).score([f"{odd} {edema}"], [edema])
+    scorer = load(name)
+    scores = scorer.score([f"{odd} {edema}"], [edema])
     assert scores.evidence
-    found = marked_findings(scores.evidence[0], {Side.REFERENCE: f"{odd} {edema}", Side.CANDIDATE: edema})
+    found = scorer.mark_findings(scores.evidence[0], {Side.REFERENCE: f"{odd} {edema}", Side.CANDIDATE: edema})
     assert [(entry.kind, entry.text) for entry in found] == [("unread", odd), ("matched", edema), ("matched", edema)]
 
 
 def test_repeated_sentences_have_positions_of_their_own() -> None:
-    scores = load("sentence-eval").score([CANDIDATE], [CANDIDATE])
+    scorer = load("sentence-eval")
+    scores = scorer.score([CANDIDATE], [CANDIDATE])
     assert scores.evidence
-    findings = marked_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
+    findings = scorer.mark_findings(scores.evidence[0], dict.fromkeys(Side, normalize_report(CANDIDATE)))
     assert [finding.start for finding in findings if finding.text == "No edema."] == [22, 32] * 2
     assert {finding.kind for finding in findings} == {"matched"}
 
 
 def test_crimson_shows_the_statements_of_a_match_and_the_details_that_differ() -> None:
     reference, candidate = "Large left effusion. Scarring.", "Small left effusion. Scarring."
-    scores = load("crimson").score([reference], [candidate])
+    scorer = load("crimson")
+    scores = scorer.score([reference], [candidate])
     assert scores.evidence
     large, small = "Large left effusion.", "Small left effusion."
-    assert marked_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate}) == [
+    assert scorer.mark_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate}) == [
         MarkedFinding(Side.REFERENCE, "differs", large, 0, 20, small, details=("severity",)),
         MarkedFinding(Side.REFERENCE, "matched", "Scarring.", 21, 30, "Scarring."),
         MarkedFinding(Side.CANDIDATE, "differs", small, 0, 20, large, details=("severity",)),
@@ -116,7 +123,7 @@ def test_explanation_lists_matches_and_errors() -> None:
         num_matched=1,
         matched_findings=("Effusion.",),
     )
-    assert marked_findings(explanation, {}) == [
+    assert list(mark_explanation(explanation)) == [
         MarkedFinding(Side.REFERENCE, "matched", "Effusion."),
         MarkedFinding(Side.CANDIDATE, "invented", "Nodule.", criterion="false prediction"),
         MarkedFinding(Side.REFERENCE, "missed", "Fracture.", criterion="omission"),
@@ -124,9 +131,15 @@ def test_explanation_lists_matches_and_errors() -> None:
     ]
 
 
-@pytest.mark.parametrize("evidence", [None, (), "text", 3, {"a": 1}, [{"line": "1"}], ({"a": 1},)])
-def test_evidence_of_another_form_has_no_findings(evidence: object) -> None:
-    assert marked_findings(evidence, {Side.REFERENCE: "Clear.", Side.CANDIDATE: "Clear."}) == []
+@pytest.mark.parametrize("name", ["temporal-f1", "radreason"])
+def test_other_evidence_marks_parts_without_positions(name: str) -> None:
+    scorer = load(name)
+    scores = scorer.score(["Worse left effusion."], ["Better left effusion."])
+    assert scores.evidence
+    texts = {Side.REFERENCE: "Worse left effusion.", Side.CANDIDATE: "Better left effusion."}
+    found = scorer.mark_findings(scores.evidence[0], texts)
+    assert found
+    assert not [finding for finding in found if finding.start is not None]
 
 
 def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
@@ -139,7 +152,7 @@ def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
         StatementEvidence(Side.REFERENCE, "Technique: portable.", 14, 34, {"omission": 0.8}, "No nodule."),
         StatementEvidence(Side.REFERENCE, "Nodule.", 35, 42, {"omission": 0.7, "incorrect_severity": 0.6}, odd),
     )
-    assert [tuple(asdict(entry).values())[:7] for entry in marked_findings(statements, texts)] == [
+    assert [tuple(asdict(entry).values())[:7] for entry in complete_findings(texts, mark_statements(statements))] == [
         ("reference", "matched", "Rib fracture.", 0, 13, odd, ""),
         ("reference", "missed", "Technique: portable.", 14, 34, "", "omission"),
         ("reference", "missed", "Nodule.", 35, 42, "", "omission, incorrect severity"),
@@ -153,7 +166,7 @@ def test_evidence_decides_about_what_the_rules_do_not_read() -> None:
 def test_errors_of_a_sentence_are_shown_in_its_findings_that_do_not_match(reference: str, criteria: list[str]) -> None:
     candidate = "Edema and nodule, no effusion."
     statement = StatementEvidence(Side.CANDIDATE, candidate, 0, len(candidate), {"omission": 0.9}, "")
-    found = marked_findings((statement,), {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    found = complete_findings({Side.REFERENCE: reference, Side.CANDIDATE: candidate}, mark_statements((statement,)))
     assert [(entry.text, entry.criterion) for entry in found if entry.side is Side.CANDIDATE] == [
         *zip(["Edema", "nodule"], criteria, strict=True)
     ]
@@ -161,9 +174,10 @@ def test_errors_of_a_sentence_are_shown_in_its_findings_that_do_not_match(refere
 
 def test_contradicted_statement_is_not_matched() -> None:
     reference, candidate = "No pneumothorax.", "Right pneumothorax."
-    scores = load("er2score").score([reference], [candidate])
+    scorer = load("er2score")
+    scores = scorer.score([reference], [candidate])
     assert scores.evidence
-    found = marked_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
+    found = scorer.mark_findings(scores.evidence[0], {Side.REFERENCE: reference, Side.CANDIDATE: candidate})
     criterion = "significant false prediction"
     assert found == [
         MarkedFinding(Side.REFERENCE, "contradicted", reference, 0, 16, candidate, criterion),
@@ -179,12 +193,13 @@ def test_scorers_agree_on_what_the_rules_read() -> None:
         ("The effusion has resolved. Pneumonia.", "Moderate effusion. Possible pneumonia. Scarring."),
         ("Nodule. No pneumothorax, effusion or edema.", "Effusion. The heart is normal."),
     ]
+    scorers = {name: load(name) for name in ("crimson", "entity-f1", "er2score", "ratescore", "sentence-eval")}
     found = {
         name: [
-            [replace(entry, criterion="") for entry in marked_findings(evidence, _texts(*pair))]
-            for evidence, pair in zip(load(name).score(*zip(*pairs, strict=True)).evidence or (), pairs, strict=True)
+            [replace(entry, criterion="") for entry in scorer.mark_findings(evidence, _texts(*pair))]
+            for evidence, pair in zip(scorer.score(*zip(*pairs, strict=True)).evidence or (), pairs, strict=True)
         ]
-        for name in ("crimson", "entity-f1", "er2score", "ratescore", "sentence-eval")
+        for name, scorer in scorers.items()
     }
     for name, rows in found.items():
         for row, expected in zip(rows, found["crimson"], strict=True):
@@ -198,6 +213,7 @@ def _texts(reference: str, candidate: str) -> dict[Side, str]:
     return {Side.REFERENCE: normalize_report(reference), Side.CANDIDATE: normalize_report(candidate)}
 
 
+SENTENCES = load("sentence-eval")
 _SENTENCES = st.sampled_from(
     [
         "No edema.", "Edema.", "Small effusion", "Large R effusion w/o PTX.", "Effusion and nodule, but no edema.",
@@ -214,7 +230,7 @@ _REPORTS = st.lists(st.tuples(_SENTENCES, st.sampled_from([" ", "\n", "\n\n", " 
 @given(_REPORTS, _REPORTS, st.data())
 def test_no_evidence_changes_what_the_rules_read(reference: str, candidate: str, data: st.DataObject) -> None:
     texts = _texts(reference, candidate)
-    alone = set(marked_findings({"missing": [], "extra": [], "unread": {}}, texts))
+    alone = set(complete_findings(texts))
     unread = "".join(entry.text for entry in alone if entry.kind == "unread")
     sentences = [(side, *span) for side in Side for span in sentence_spans(texts[side])]
     counterparts = {side: [texts[side][start:end] for own, start, end in sentences if own is side] for side in Side}
@@ -235,8 +251,7 @@ def test_no_evidence_changes_what_the_rules_read(reference: str, candidate: str,
         for side, start, end in sentences
         if (other := drawn_match(side))
     ]
-    for evidence in (located, judged):
-        found = marked_findings(tuple(evidence), texts)
+    for found in (complete_findings(texts, mark_statements(located)), SENTENCES.mark_findings(judged, texts)):
         assert found == sorted(found, key=lambda entry: (list(Side).index(entry.side), entry.span))
         for entry in found:
             assert entry.text == texts[entry.side][entry.start : entry.end]
@@ -248,11 +263,10 @@ def test_no_evidence_changes_what_the_rules_read(reference: str, candidate: str,
 
 def test_finding_in_other_words_is_marked_like_one_that_rules_read() -> None:
     texts = {Side.REFERENCE: "There is fluid in the space around the right lung.", Side.CANDIDATE: "Right effusion."}
-    [entry] = load("crimson").score([texts[Side.REFERENCE]], [texts[Side.CANDIDATE]]).evidence or ()
-    assert {finding.kind for finding in marked_findings(entry, texts)} == {"matched"}
+    assert {finding.kind for finding in complete_findings(texts)} == {"matched"}
     texts[Side.CANDIDATE] = "Right scoliosis."
     statement = StatementEvidence(
         Side.CANDIDATE, texts[Side.CANDIDATE], 0, 16, {"significant_false_prediction": 1.0}, ""
     )
-    kinds = {finding.side: finding.kind for finding in marked_findings((statement,), texts)}
+    kinds = {finding.side: finding.kind for finding in complete_findings(texts, mark_statements((statement,)))}
     assert kinds == {Side.REFERENCE: "missed", Side.CANDIDATE: "invented"}
