@@ -80,7 +80,7 @@ def main(trials: int = TRIALS, groups: int = GROUPS, extra: Sequence[str] = ()) 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         data = synthesize_files(
-            folder / "data", load_criteria("radcliq-significance"), groups, 8, 0, None, None, "statement"
+            folder / "data", load_criteria("radcliq-significance"), groups, 8, granularity="statement"
         )
         short = [f"data.records={data}", "data.batch_size=1", "trainer.max_steps=2", "trainer.val_check_interval=2"]
         short.append("trainer.limit_val_batches=1")

@@ -82,7 +82,7 @@ def main(
     """Run missing studies and print the comparison; the goal is TPE not below random search."""
     data = Path("runs/statements-300")
     if runner is None and not (data / "groups.parquet").is_file():
-        synthesize_files(data, load_criteria("radcliq-significance"), 300, 8, 0, None, None, "statement")
+        synthesize_files(data, load_criteria("radcliq-significance"), 300, 8, granularity="statement")
     results = run(study, folder, seeds, runner or fit_runner())
     means = {sampler: fmean(entry.best for entry in runs) for sampler, runs in results.items()}
     for sampler, runs in results.items():

@@ -41,7 +41,7 @@ def write_analyses(path: Path, seed: int) -> None:
             **{"reference": group.reference, "candidate": candidate.text},
             **{"stated": [], "explanation": "Explained by a language model.", "matched_findings": []},
         }
-        for group in synthesize(load_criteria(CRITERIA), 1, 2, seed, granularity="plain", max_findings=1)
+        for group in synthesize(load_criteria(CRITERIA), 1, 2, seed=seed, granularity="plain", max_findings=1)
         for number, candidate in enumerate(group.candidates)
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def test_modalities_are_scored_by_the_chest_model_as_it_is_and_trained(
     monkeypatch.chdir(tmp_path)
     groups = Path("runs/green-data/groups.parquet")
     groups.parent.mkdir(parents=True)
-    write_groups(groups, synthesize(load_criteria(CRITERIA), 3, 2, 1, granularity="plain", max_findings=1))
+    write_groups(groups, synthesize(load_criteria(CRITERIA), 3, 2, seed=1, granularity="plain", max_findings=1))
     for seed, name in enumerate(("train", "validation"), 2):
         write_analyses(Path(f"runs/other-modalities/{name}.jsonl"), seed)
     base = ROOT / study.base

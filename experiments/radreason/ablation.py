@@ -117,7 +117,7 @@ def _groups(size: int, seed: int, profile: str, seen: set[str]) -> Iterator[Repo
     writer, number = load_candidate_writer(profile), 0
     for round_ in range(1_000):
         groups = synthesize(
-            RadCliQCriteria(), size, PER_REFERENCE, seed + 10 * round_, granularity="plain", candidates=writer
+            RadCliQCriteria(), size, PER_REFERENCE, seed=seed + 10 * round_, granularity="plain", candidates=writer
         )
         for group in groups:
             reference = normalize_text(group.reference)

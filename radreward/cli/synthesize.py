@@ -76,12 +76,12 @@ def run(
             load_criteria(criteria),
             groups,
             per_reference or 3,
-            seed,
-            reports,
-            text_column,
-            granularity,
-            max_findings,
-            writer,
+            seed=seed,
+            reports=reports,
+            text_column=text_column,
+            granularity=granularity,
+            max_findings=max_findings,
+            candidates=writer,
         )
     _print_written(path, granularity)
     return 0

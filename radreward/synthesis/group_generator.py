@@ -66,6 +66,7 @@ class GroupGenerator:
         criteria: Criteria,
         per_reference: int,
         seed: int,
+        *,
         reports: ReportTexts | None = None,
         granularity: Granularity = "report",
         max_findings: int | None = None,

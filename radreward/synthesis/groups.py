@@ -27,6 +27,7 @@ def synthesize(
     criteria: Criteria,
     groups: int,
     per_reference: int = 3,
+    *,
     seed: int = 0,
     reports: Sequence[str] | ReportTexts | None = None,
     granularity: Granularity = "report",
@@ -64,7 +65,15 @@ def synthesize(
     (3, True)
     """
     given = reports if reports is None or isinstance(reports, ReportTexts) else ReportTexts(list(reports), [])
-    generator = GroupGenerator(criteria, per_reference, seed, given, granularity, max_findings, candidates)
+    generator = GroupGenerator(
+        criteria,
+        per_reference,
+        seed,
+        reports=given,
+        granularity=granularity,
+        max_findings=max_findings,
+        candidates=candidates,
+    )
     return (generator.generate(number).group for number in _numbers(groups))
 
 
@@ -79,6 +88,7 @@ def synthesize_files(
     criteria: Criteria,
     groups: int | None = None,
     per_reference: int = 3,
+    *,
     seed: int = 0,
     reports: Path | None = None,
     text_column: str | None = None,
@@ -112,7 +122,15 @@ def synthesize_files(
         logger.warning(
             "%s: skipped %d rows without text, first row %d.", reports, len(given.empty_rows), given.empty_rows[0]
         )
-    generator = GroupGenerator(criteria, per_reference, seed, given, granularity, max_findings, candidates)
+    generator = GroupGenerator(
+        criteria,
+        per_reference,
+        seed,
+        reports=given,
+        granularity=granularity,
+        max_findings=max_findings,
+        candidates=candidates,
+    )
     if groups is None:
         groups = len(given.texts) if given else _DEFAULT_GROUPS
     written = map(generator.generate, _numbers(groups))
