@@ -81,8 +81,8 @@ def _part(work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
         traceback.print_exc()
         return {"failed": f"{type(error).__name__}: {error}"}
     finally:
-        gc.collect()
         if torch.cuda.is_available():
+            gc.collect()
             torch.cuda.empty_cache()
 
 
