@@ -77,7 +77,7 @@ def train(stage: str, out: Path, *synthesis: str, steps: int, init_from: Path | 
         "--data.val_split=0.05",
         f"--trainer.max_steps={steps}",
         f"--trainer.val_check_interval={steps}",
-        *([] if has_bfloat16_products() else ["--trainer.precision=32-true"]),
+        *(["--trainer.precision=bf16-mixed"] if has_bfloat16_products() else []),
         "--overwrite",
         *([f"--init-from={init_from}"] if init_from else []),
     )

@@ -40,7 +40,7 @@ FIT = (
 TINY = ("model.backbone.name=tiny-bert", "model.backbone.lora.targets=auto", "data.collator.max_length=4096")
 SMALL = {
     "synthesize": ("--groups=12", "--per-reference=2"),
-    "10000": ("--groups=20", "--reports=my.csv"),  # short reports; fit-regressor needs 15 references
+    "30000": ("--groups=20", "--reports=my.csv"),  # short reports; fit-regressor needs 15 references
     "40": ("--groups=5",),  # all scorers of `benchmark` read them
     "fit": (*FIT, "--trainer.enable_progress_bar=false", "--trainer.logger=false"),
     "benchmark": ("--bootstrap=100",),

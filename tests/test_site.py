@@ -79,3 +79,27 @@ def test_search_finds_pages_that_are_opened_from_the_disk(browser: Chrome, site:
 def test_every_metric_has_a_page(site: Path) -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (site / "metrics").glob("*.html"))
     assert set(re.findall(r"<li><code>([\w-]+)</code>: ", text)) == set(SCORERS)
+
+
+def test_links_lead_to_pages_of_the_site(site: Path) -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html") if page.name != "404.html"}
+    targets = {
+        (page, link)
+        for page, text in pages.items()
+        for link in re.findall(r'<a [^>]*href="([^"]+)"', text)
+        if not re.match(r"[a-z]+:", link)
+    }
+    assert targets
+    for page, link in sorted(targets):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        target = target / "index.html" if target.is_dir() else target
+        assert target.is_file(), (page.name, link)
+        if anchor and target in pages:
+            assert f'id="{anchor}"' in pages[target], (page.name, link)
+
+
+def test_doctests_are_blocks_of_code(site: Path) -> None:
+    text = (site / "api.html").read_text(encoding="utf-8")
+    assert "<blockquote>" not in text
+    assert text.count('<span class="gp">&gt;&gt;&gt; </span>') > 50

@@ -217,7 +217,7 @@ def _fit(options: argparse.Namespace, config: Path, folder: Path, *settings: str
     given = [entry for entry in settings if entry != "overwrite=true"]
     is_resumed = len(given) == len(settings) and (folder / "checkpoints" / "last.ckpt").is_file()
     flags = ["--ckpt-path=last"] if is_resumed else ["--overwrite"] if folder.exists() else []
-    common = ["trainer.precision=32", "data.skip_too_long=true"] if config == SFT else []
+    common = ["data.skip_too_long=true"] if config == SFT else []
     entries = [f"--{entry}" for entry in (f"run_dir={folder}", *common, *given, *options.set)]
     _run("fit", f"--config={config}", *entries, *flags)
 

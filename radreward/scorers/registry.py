@@ -102,7 +102,7 @@ _CHEXBERT_FOLDER = "the folder of CheXbert's weights"
 SCORERS = {
     "er2score": NamedScorer(
         title="ER²Score",
-        summary="Embedded reward model (MiniLM), trained with margin reward enforcement and count regression.",
+        summary="Embedded reward model (MiniLM), trained with margin reward enforcement and four further losses.",
         spec=ScorerSpec("config.json", "radreward.systems.er2score.scorer.RewardModelScorer"),
         facts=ScorerFacts(
             needs="nothing",
