@@ -22,7 +22,6 @@ Layout = Literal[
     "sentence-eval",
     "sentences",
     "green-preferences",
-    "nested",
     "groups",
     "rate",
     "label-studio",

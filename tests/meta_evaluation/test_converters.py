@@ -268,41 +268,6 @@ def test_green_preferences_disagreeing_experts_prefer_neither(tmp_path: Path) ->
         list(CONVERTERS["green-preferences"](write_rows(tmp_path / "c.csv", [row, row | {"candidate1": "z"}])))
 
 
-def test_convert_nested_counts_either_nesting(tmp_path: Path) -> None:
-    by_criterion = {
-        "omission": {"significant": 1, "insignificant": 2},
-        "addition": {"significant": 0, "insignificant": 0},
-    }
-    by_significance = {"significant": {"omission": 1, "addition": 0}, "insignificant": {"omission": 2, "addition": 0}}
-    row = {"id": "a", "reference": "r", "candidate": "c", "raters": {"x": by_criterion, "y": by_significance}}
-    convert("nested", write_rows(tmp_path / "a.jsonl", [row]), tmp_path / "b.jsonl")
-    [pair] = read_rated_pairs(tmp_path / "b.jsonl").rows
-    assert pair.errors == {"x": {"omission": 3, "addition": 0}, "y": {"omission": 3, "addition": 0}}
-    assert pair.significant_errors == {"x": {"omission": 1, "addition": 0}, "y": {"omission": 1, "addition": 0}}
-    (plain,) = CONVERTERS["nested"](write_rows(tmp_path / "a.csv", [row | {"raters": {"x": {"omission": 2}}}]))
-    assert (plain.errors, plain.significant_errors, plain.group) == ({"x": {"omission": 2}}, {}, "a")
-
-
-@pytest.mark.parametrize(
-    ("raters", "message"),
-    [
-        ({}, "field 'raters': Expected a mapping from rater to counts but got {}"),
-        ({"x": 3}, "field 'raters.x': Expected a mapping from criterion to count but got 3"),
-        ({"x": {"omission": -1}}, "field 'raters.x.omission': Expected a number from 0 to 1000 but got -1"),
-        ({"x": {"omission": {"significant": 1}}}, "field 'raters.x.omission': Expected significant and insignificant"),
-        ({"x": {"significant": {"a": 1}, "insignificant": {}}}, "field 'raters.x': Expected the same criteria"),
-        (
-            {"x": {"a": 1, "b": {"significant": 1, "insignificant": 0}}},
-            "field 'raters.x': Expected separate significant errors for all criteria or for none",
-        ),
-    ],
-)
-def test_convert_nested_counts_invalid_row_is_named(tmp_path: Path, raters: Any, message: str) -> None:
-    row = {"id": "a", "reference": "r", "candidate": "c", "raters": raters}
-    with pytest.raises(InputError, match=f"row 1: {message}"):
-        convert("nested", write_rows(tmp_path / "a.jsonl", [row]), tmp_path / "b.jsonl")
-
-
 def test_convert_command_groups_are_synthetic_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--groups=5", "--per-reference=4", f"--output={tmp_path / 'data'}"]) == 0
     output = tmp_path / "rated.parquet"

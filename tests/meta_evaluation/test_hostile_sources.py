@@ -90,12 +90,6 @@ SOURCES: dict[str, dict[str, Any]] = {
         "rows.jsonl": [{"id": 1, "reference": "R.", "candidate1": "A.", "candidate2": "B.", "preference": 1}]
         + [{"id": 1, "reference": "R.", "candidate1": "A.", "candidate2": "B.", "preference": 2, "confidence": 7}]
     },
-    "nested": {
-        "rows.jsonl": [
-            {"id": 1, **TEXTS, "raters": {"x": {"omission": {"significant": 1, "insignificant": 2}}}},
-            {"id": 2, **TEXTS, "raters": {"x": {"significant": {"omission": 1}, "insignificant": {"omission": 0}}}},
-        ]
-    },
     "groups": {
         "rows.jsonl": [
             {
@@ -231,7 +225,6 @@ LIMITS: dict[tuple[str, Steps], tuple[float, float]] = {
     ("sentences", (*ROW, "Sentence Score")): (-1, 1),
     ("sentences", (*ROW, "Overall Score")): (0, 5),
     ("green-preferences", ("rows.jsonl", 1, "confidence")): (1, 10),
-    ("nested", (*ROW, "raters", "x", "omission", "significant")): (0, MAX_COUNT - 2),
     ("groups", (*ROW, "candidates", 0, "errors", "insignificant_omission")): (0, MAX_COUNT - 1),
     ("rate", ("export.json", "cases", 0, "rating")): (1, 5),
     ("label-studio", ("export.json", 0, "annotations", 0, "result", 0, "value", "rating")): (1, 5),

@@ -12,7 +12,6 @@ from radreward.io.tables import table_suffix
 from radreward.io.validated_rows import raise_row_errors
 from radreward.meta_evaluation.converters.green_preferences import read_green_preferences
 from radreward.meta_evaluation.converters.label_studio import read_label_studio
-from radreward.meta_evaluation.converters.nested_counts import read_nested_counts
 from radreward.meta_evaluation.converters.own_groups import read_own_groups
 from radreward.meta_evaluation.converters.rad100 import read_rad100
 from radreward.meta_evaluation.converters.radeval_expert import read_radeval_expert
@@ -40,7 +39,6 @@ CONVERTERS: dict[str, Callable[[Path], Iterable[Any]]] = {
     "sentence-eval": read_sentence_evaluation,
     "sentences": read_sentence_scores,
     "green-preferences": read_green_preferences,
-    "nested": read_nested_counts,
     "groups": read_own_groups,
 }
 """Name of each layout → its reader."""
