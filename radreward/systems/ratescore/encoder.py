@@ -1,22 +1,18 @@
-"""Embeddings of entity names: one unit vector per distinct name, cached in memory and, if requested, in a file."""
+"""Embeddings of entity names: one unit vector per distinct name, cached in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from radreward.data.tokenizer import EMBEDDED_BACKBONE, load_tokenizer
 from radreward.devices import resolve_device
-from radreward.errors import InputError
 from radreward.io.artifacts import fingerprint
-from radreward.io.cache import SQLiteCache
 from radreward.io.lru_cache import BatchLRUCache
 from radreward.models.text_encoder import frozen_encoder
 from radreward.systems.ratescore.entity_context import ContextMode, contextualize
@@ -59,8 +55,6 @@ class EntityEncoder:
         pooling: "mean" of all tokens, or the "first" token.
         max_length: Maximum number of tokens per name, including special tokens.
         cache_size: Maximum number of names cached in memory. The least recently used are dropped first.
-        cache_path: SQLite file that caches embeddings between runs.
-        max_cached: Maximum number of names in the file. The least recently used are dropped first.
         max_batch_tokens: Maximum number of tokens per forward pass.
         device: Device of the encoder, see `radreward.devices.resolve_device`. The default is the CPU, because `fit`
             calls the encoder in processes that load data.
@@ -70,10 +64,10 @@ class EntityEncoder:
 
     Raises:
         ValueError: If a number is too small, or `pooling` or `context` is unknown.
-        InputError: If the encoder cannot be loaded, or the file is not a cache.
+        InputError: If the encoder cannot be loaded.
 
     >>> encoder = EntityEncoder("tiny-bert")
-    >>> encoder.encode(["effusion", "edema", "effusion"]).shape
+    >>> encoder.embed(["effusion", "edema", "effusion"]).vectors.shape
     torch.Size([3, 32])
     """
 
@@ -83,8 +77,6 @@ class EntityEncoder:
         pooling: Pooling = "mean",
         max_length: int = 30,
         cache_size: int = CACHED_SENTENCES,
-        cache_path: str | Path | None = None,
-        max_cached: int = 1_000_000,
         max_batch_tokens: int = 4096,
         device: str = "cpu",
         allow_download: bool = False,
@@ -93,7 +85,6 @@ class EntityEncoder:
         for field, value, minimum in (
             ("max_length", max_length, 3),
             ("cache_size", cache_size, 1),
-            ("max_cached", max_cached, 1),
             ("max_batch_tokens", max_batch_tokens, 1),
         ):
             if value < minimum:
@@ -113,7 +104,6 @@ class EntityEncoder:
         self._model: Any = frozen_encoder(backbone, self.device, allow_download)
         self._head = EntityHead.load().to(self.device) if name == EMBEDDED_ENTITY_ENCODER else None
         self._cache = BatchLRUCache[NameEmbedding](cache_size)
-        self._disk_cache = SQLiteCache(cache_path, self.fingerprint, max_cached) if cache_path else None
 
     @property
     def embedding_dim(self) -> int:
@@ -135,36 +125,15 @@ class EntityEncoder:
         """Return the text to embed for each entity of a report."""
         return contextualize(self.context, text, entities)
 
-    def encode(self, names: Sequence[str]) -> Tensor:
-        """Return (n, d) unit vectors of n names.
-
-        Raises:
-            InputError: If a name has more tokens than the limit.
-        """
-        embeddings = self.embed(names)
-        if any(embeddings.truncated):
-            raise InputError(self.too_long_message(names[embeddings.truncated.index(True)]))
-        return embeddings.vectors
-
     def too_long_message(self, name: str) -> str:
         """Return the message for a name over the limit."""
         return f"Expected an entity of at most {self.max_length} tokens but got {name!r}."
 
     def embed(self, names: Sequence[str]) -> NameEmbeddings:
         """Return embeddings of n names. A name over the limit is truncated."""
-        found = self._cache.get_or_compute(names, self._load_or_compute)
+        found = self._cache.get_or_compute(names, self._compute)
         vectors = torch.stack([found[name].vector for name in names]) if names else torch.empty(0, self.embedding_dim)
         return NameEmbeddings(vectors, tuple(found[name].truncated for name in names))
-
-    def _load_or_compute(self, names: list[str]) -> dict[str, NameEmbedding]:
-        if self._disk_cache is None:
-            return self._compute(names)
-        embeddings = {name: _from_bytes(value) for name, value in self._disk_cache.get(names).items()}
-        if missing := [name for name in names if name not in embeddings]:
-            computed = self._compute(missing)
-            self._disk_cache.put({name: _to_bytes(embedding) for name, embedding in computed.items()})
-            embeddings |= computed
-        return {name: embeddings[name] for name in names}
 
     @torch.inference_mode()
     def _compute(self, names: Sequence[str]) -> dict[str, NameEmbedding]:
@@ -192,11 +161,3 @@ class EntityEncoder:
         for length, indices in sorted(by_length.items()):
             size = max(1, self.max_batch_tokens // length)
             yield from (indices[start : start + size] for start in range(0, len(indices), size))
-
-
-def _to_bytes(embedding: NameEmbedding) -> bytes:
-    return bytes([embedding.truncated]) + embedding.vector.numpy().tobytes()
-
-
-def _from_bytes(value: bytes) -> NameEmbedding:
-    return NameEmbedding(torch.from_numpy(np.frombuffer(value, np.float32, offset=1).copy()), bool(value[0]))

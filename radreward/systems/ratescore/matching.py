@@ -28,19 +28,20 @@ class PackedEntities(NamedTuple):
 
     @classmethod
     def from_reports(
-        cls, reports: Sequence[Sequence[Entity]], texts: Sequence[Sequence[str]] | None = None
+        cls, reports: Sequence[Sequence[Entity]], texts: Sequence[Sequence[str]]
     ) -> tuple[list[str], Self]:
         """Return the distinct texts to embed, in order of appearance, and the entities that refer to them.
 
         Args:
             reports: Entities of each report.
-            texts: Text to embed of each entity; defaults to its name.
+            texts: Text to embed of each entity.
 
         Raises:
             ValueError: If an entity has an unknown type.
 
         >>> effusion = Entity("effusion", "Disease", 0, 8)
-        >>> names, entities = PackedEntities.from_reports([[effusion], [], [effusion]])
+        >>> texts = [["effusion"], [], ["effusion"]]
+        >>> names, entities = PackedEntities.from_reports([[effusion], [], [effusion]], texts)
         >>> names, entities.name_index.tolist(), entities.counts.tolist()
         (['effusion'], [0, 0], [1, 0, 1])
         """
@@ -48,8 +49,6 @@ class PackedEntities(NamedTuple):
         entities = [entity for report in reports for entity in report]
         if unknown := next((entity for entity in entities if entity.type not in ENTITY_TYPES), None):
             raise ValueError(f"Expected a type of {', '.join(ENTITY_TYPES)} but {unknown.name!r} has {unknown.type!r}.")
-        if texts is None:
-            texts = [[entity.name for entity in report] for report in reports]
         names = [row_of.setdefault(text, len(row_of)) for report in texts for text in report]
         types = [ENTITY_TYPES.index(entity.type) for entity in entities]
         counts = [len(report) for report in reports]
@@ -136,7 +135,7 @@ def match_entities(
         ValueError: If the numbers of reports differ, or an embedding is not finite.
 
     >>> entities = [[Entity("effusion", "Disease", 0, 8)], [Entity("fluid", "Abnormality", 0, 5)]]
-    >>> _, packed = PackedEntities.from_reports(entities)
+    >>> _, packed = PackedEntities.from_reports(entities, [["effusion"], ["fluid"]])
     >>> reference, candidate = (packed.select(torch.tensor([i])) for i in (0, 1))
     >>> matches = match_entities(torch.tensor([[1.0, 0.0], [0.6, 0.8]]), reference, candidate)
     >>> matches.cosine, matches.query_type.tolist(), matches.match_type.tolist()

@@ -38,13 +38,13 @@ def padded(name: str, names: Sequence[str], pooling: str, max_length: int = 30) 
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])
-def test_encode_equals_a_padded_batch(pooling: Pooling) -> None:
-    vectors = EntityEncoder(pooling=pooling).encode(NAMES)
+def test_embed_equals_a_padded_batch(pooling: Pooling) -> None:
+    vectors = EntityEncoder(pooling=pooling).embed(NAMES).vectors
     torch.testing.assert_close(vectors, padded("embedded", NAMES, pooling), rtol=0, atol=1e-5)
 
 
 def test_synonyms_are_more_similar_than_others(embedded: EntityEncoder) -> None:
-    enlarged, big, rib = embedded.encode(["cardiomegaly", "enlarged heart", "rib fracture"])
+    enlarged, big, rib = embedded.embed(["cardiomegaly", "enlarged heart", "rib fracture"]).vectors
     assert enlarged @ big > enlarged @ rib + 0.1
 
 
@@ -60,37 +60,18 @@ def test_embed_keeps_order_and_unit_length(names: list[str]) -> None:
 TINY = EntityEncoder("tiny-bert", cache_size=3)
 
 
-def test_name_over_the_limit_is_rejected_or_truncated(embedded: EntityEncoder) -> None:
+def test_name_over_the_limit_is_truncated(embedded: EntityEncoder) -> None:
     long = "effusion " * 40
-    with pytest.raises(InputError, match=r"at most 30 tokens but got 'effusion effusion"):
-        embedded.encode(["heart", long])
     embeddings = embedded.embed(["heart", long])
     assert embeddings.truncated == (False, True)
     torch.testing.assert_close(embeddings.vectors, padded("embedded", ["heart", long], "mean"), rtol=0, atol=1e-5)
 
 
 def test_special_tokens_in_a_name_are_text(embedded: EntityEncoder) -> None:
-    with_token, plain = embedded.encode(["mass [SEP] left", "mass left"])
+    with_token, plain = embedded.embed(["mass [SEP] left", "mass left"]).vectors
     assert with_token @ plain < 0.999
     tokenizer = load_tokenizer("embedded")
     assert tokenizer.sep_token_id == tokenizer.encode("[SEP]", add_special_tokens=False)[0]
-
-
-def test_cache_file_is_reused_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "names.sqlite"
-    before = EntityEncoder("tiny-bert", cache_path=path, max_length=6).embed(["heart and lung", "mass"])
-    assert before.truncated == (True, False)
-    monkeypatch.setattr(EntityEncoder, "_compute", None)
-    after = EntityEncoder("tiny-bert", cache_path=path, max_length=6).embed(["mass", "heart and lung"])
-    assert torch.equal(after.vectors, before.vectors.flip(0))
-    assert after.truncated == (False, True)
-
-
-def test_cache_file_of_another_encoder_is_cleared(tmp_path: Path) -> None:
-    path = tmp_path / "names.sqlite"
-    mean = EntityEncoder("tiny-bert", cache_path=path).encode(["heart"])
-    first = EntityEncoder("tiny-bert", "first", cache_path=path).encode(["heart"])
-    assert not torch.allclose(mean, first)
 
 
 def test_folder_of_another_task_is_loaded_but_not_without_weights(tmp_path: Path) -> None:
@@ -135,7 +116,7 @@ def test_type_context_adds_prefixes() -> None:
     assert EntityEncoder(**typed.settings()).contextualize("heart", [heart]) == typed.contextualize("heart", [heart])
 
     def similarity(encoder: EntityEncoder) -> float:
-        first, second = encoder.encode(encoder.contextualize("", (heart, silhouette)))
+        first, second = encoder.embed(encoder.contextualize("", (heart, silhouette))).vectors
         return float(first @ second)
 
     assert similarity(EntityEncoder(context="type")) > similarity(EntityEncoder())

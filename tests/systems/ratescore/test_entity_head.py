@@ -20,7 +20,7 @@ def test_saved_head_gives_the_same_vectors(tmp_path: Path) -> None:
 
 def test_embedded_head_separates_sides_and_joins_synonyms() -> None:
     names = ["small left effusion", "small right effusion", "subtle left pleural fluid"]
-    plain, trained = EntityEncoder().encode(names), EntityEncoder("embedded-entities").encode(names)
+    plain, trained = (EntityEncoder(name).embed(names).vectors for name in ("embedded", "embedded-entities"))
     torch.testing.assert_close(trained.norm(dim=1), torch.ones(3))
     assert plain[0] @ plain[1] > plain[0] @ plain[2]
     assert trained[0] @ trained[2] > 0.7 > 0.4 > trained[0] @ trained[1]

@@ -38,8 +38,8 @@ def test_quality_of_unread_texts_equals_the_formula(
     scorer: RaTEScore, reference: tuple[str, ...], candidate: tuple[str, ...]
 ) -> None:
     def agreement(text: str, others: tuple[str, ...]) -> float:
-        vector = scorer.encoder.encode([text])[0]
-        cosines = [float(vector @ scorer.encoder.encode([other])[0]) for other in others]
+        vector = scorer.encoder.embed([text]).vectors[0]
+        cosines = [float(vector @ scorer.encoder.embed([other]).vectors[0]) for other in others]
         return max((min(1.0, max(0.0, (cosine - 0.4) / 0.3)) for cosine in cosines), default=0.0)
 
     shares = [

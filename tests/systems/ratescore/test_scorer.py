@@ -39,7 +39,7 @@ def naive(reference: Sequence[Entity], candidate: Sequence[Entity], encoder: Ent
     def direction(query: Sequence[Entity], other: Sequence[Entity]) -> float:
         top = bottom = 0.0
         for entity in query:
-            cosines = [float(encoder.encode([entity.name])[0] @ encoder.encode([o.name])[0]) for o in other]
+            cosines = [float(torch.dot(*encoder.embed([entity.name, o.name]).vectors)) for o in other]
             nearest = other[max(range(len(other)), key=cosines.__getitem__)]
             w = weight[ENTITY_TYPES.index(entity.type)][ENTITY_TYPES.index(nearest.type)]
             clash = any(entity.type in a and nearest.type in b for a, b in (opposed, opposed[::-1]))
