@@ -1,4 +1,4 @@
-"""Sentences with entities in files: JSON lines of texts, RaTE-NER's two layouts, CoNLL columns."""
+"""Sentences with entities in files: JSON lines of texts, and RaTE-NER's two layouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from radreward.data.iob import parse_entity_type, spans_from_iob, split_iob_tag
+from radreward.data.iob import parse_entity_type, spans_from_iob
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, read_json_lines, write_table
 from radreward.io.validated_rows import RowError, text_field
@@ -22,7 +22,7 @@ _ENTITY_SCHEMA = pa.schema(
         "entities": pa.list_(pa.struct({"start": pa.int64(), "end": pa.int64(), "type": pa.string()})),
     }
 )
-JSON_SUFFIXES, CONLL_SUFFIXES = (".jsonl", ".json"), (".conll", ".iob", ".bio", ".txt")
+_SUFFIXES = (".jsonl", ".json")
 _TAG_NAMES_FILE = "idx2label.json"
 """File of the names of RaTE-NER's numbered tags, in the folder of the data or above it."""
 
@@ -41,19 +41,16 @@ def read_tagged_sentences(path: str | Path) -> Iterator[TaggedSentence]:
     `{"text": ..., "entities": [{"start": 0, "end": 5, "type": "Disease"}]}` with character offsets;
     `{"tokens": [...], "ner_tags": ["B-DISEASE", ...]}`, as in RaTE-NER's IOB files, whose tags may be numbers named in
     `idx2label.json`; `{"sentences": [[...]], "ner": [[[0, 1, "DISEASE"]]]}`, as in its span files, with first and last
-    token counted over all sentences of the line. CoNLL files (`.conll`, `.iob`, `.bio`, `.txt`) have one token per line
-    with its tag in the last column, and an empty line between sentences. Tokens are joined by spaces.
+    token counted over all sentences of the line. Tokens are joined by spaces.
 
     Raises:
         InputError: At the first invalid line. The message names the file, the line, the field and the expected value.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in JSON_SUFFIXES + CONLL_SUFFIXES:
-        raise InputError(f"{path}: Expected a name that ends with {', '.join(JSON_SUFFIXES + CONLL_SUFFIXES)}.")
-    reader = _read_json if suffix in JSON_SUFFIXES else _read_conll
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"{path}: Expected a name that ends with {', '.join(_SUFFIXES)}.")
     try:
-        yield from reader(path)
+        yield from _read_json(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except _LineError as error:
@@ -130,36 +127,6 @@ def _parse_span(span: Any, offset: int, size: int) -> tuple[int, int, str]:
         last = offset + size - 1
         raise RowError(f"field 'ner': Expected tokens of the sentence, {offset} to {last}, but got {span!r}")
     return start, end, _with_field_name("ner", parse_entity_type, span[2])
-
-
-def _read_conll(path: Path) -> Iterator[TaggedSentence]:
-    tokens: list[str] = []
-    tags: list[str] = []
-    for number, line in _read_lines(path):
-        columns = line.split()
-        if columns and columns[0] != "-DOCSTART-":
-            if len(columns) < 2:
-                raise _LineError(number, f"Expected a token and its tag but got {line.strip()!r}")
-            try:
-                split_iob_tag(columns[-1])
-            except ValueError as error:
-                raise _LineError(number, error) from error
-            tokens.append(columns[0])
-            tags.append(columns[-1])
-        elif tokens:
-            yield sentence_from_tokens(tokens, spans_from_iob(tags))
-            tokens, tags = [], []
-    if tokens:
-        yield sentence_from_tokens(tokens, spans_from_iob(tags))
-
-
-def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise _LineError(number, f"Expected UTF-8 text but byte {error.start} is not") from error
 
 
 def sentence_from_tokens(tokens: Sequence[str], spans: Iterable[tuple[int, int, str]]) -> TaggedSentence:

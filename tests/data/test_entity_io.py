@@ -40,9 +40,7 @@ def test_read_all_formats_give_equal_sentences(tmp_path: Path) -> None:
             {"sentences": [TOKENS], "ner": [[[1, 1, "ANATOMY"], [2, 2, "NON-ABNORMALITY"]]]},
         ),
     ]
-    conll = tmp_path / "c.conll"
-    conll.write_text("-DOCSTART- O\n\nNo\tO\nleft\tB-ANATOMY\neffusion\tB-NON-ABNORMALITY\n.\tO\n\n\n")
-    for path in [*files, conll]:
+    for path in files:
         assert list(read_tagged_sentences(path)) == [SENTENCE], path
 
 
@@ -114,20 +112,6 @@ def test_read_numbered_tags_need_names(tmp_path: Path) -> None:
         list(read_tagged_sentences(path))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a O\nb\n", "line 2: Expected a token and its tag but got 'b'"),
-        ("a O\nb B-GENE\n", "line 2: Expected one of the types Abnormality"),
-    ],
-)
-def test_read_invalid_conll_line_is_reported(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "a.conll"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        list(read_tagged_sentences(path))
-
-
 def test_read_other_suffix_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Expected a name that ends with"):
         list(read_tagged_sentences(tmp_path / "a.csv"))
@@ -137,7 +121,7 @@ def test_read_other_suffix_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 1: Expected UTF-8 text"):
         list(read_tagged_sentences(tmp_path / "b.jsonl"))
     with pytest.raises(InputError, match="ends with .jsonl"):
-        write_tagged_sentences(tmp_path / "a.conll", [])
+        write_tagged_sentences(tmp_path / "a.json", [])
 
 
 @st.composite
@@ -160,12 +144,10 @@ def test_write_then_read_returns_equal_sentences(
     sentences = [sentence_from_tokens(tokens, spans) for tokens, spans in tagged]
     write_tagged_sentences(folder / "a.jsonl", sentences)
     assert list(read_tagged_sentences(folder / "a.jsonl")) == sentences
-    lines = []
+    rows = []
     for tokens, spans in tagged:
         tags = ["O"] * len(tokens)
         for start, end, kind in spans:
             tags[start:end] = [f"B-{kind.upper()}", *[f"I-{kind.upper()}"] * (end - start - 1)]
-        assert spans_from_iob(tags) == spans
-        lines += [f"{token} {tag}\n" for token, tag in zip(tokens, tags, strict=True)] + ["\n"]
-    (folder / "a.conll").write_text("".join(lines), encoding="utf-8")
-    assert list(read_tagged_sentences(folder / "a.conll")) == sentences
+        rows.append({"tokens": tokens, "ner_tags": tags})
+    assert list(read_tagged_sentences(write(folder / "b.json", *rows))) == sentences
