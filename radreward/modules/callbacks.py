@@ -26,7 +26,6 @@ from radreward.modules.tensorboard import (
     log_pr_curves,
     log_reward_distributions,
     plot_calibration,
-    plot_learning_curves,
 )
 from radreward.objectives import DynamicWeighting
 from radreward.types import RewardTrainingBatch, RolloutPromptBatch
@@ -38,9 +37,8 @@ _OVERVIEW = "Overview"
 class RewardPlots(Callback):
     """Plots of a `RewardModule`: rewards, margins, precision and recall at every validation, figures after training.
 
-    The figures show the calibration of the last validation and τ-b over steps. Drawing the figures takes about as long
-    as a short validation. A text shows the pairs that the last validation ranks most wrongly. Checkpoints store the
-    history of τ-b, so that the curves of a resumed run are complete.
+    The figures show the calibration of the last validation. Drawing them takes about as long as a short validation. A
+    text shows the pairs that the last validation ranks most wrongly.
 
     Attributes:
         draws_figures: False for distributions and scalars only.
@@ -49,18 +47,9 @@ class RewardPlots(Callback):
     draws_figures = True
 
     def __init__(self) -> None:
-        self.tau_history: dict[str, list[tuple[int, float]]] = {}
         self._outputs: list[tuple[Tensor, Tensor, Tensor, list[MisrankedPair]]] = []
         self._last_validation: tuple[Tensor, Tensor] | None = None
         self._misranked: list[MisrankedPair] = []
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the history of τ-b."""
-        return {"tau_history": self.tau_history}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the history of τ-b."""
-        self.tau_history = state_dict["tau_history"]
 
     def on_fit_start(self, trainer: Trainer, pl_module: Any) -> None:
         """Define the charts of the CUSTOM SCALARS page."""
@@ -109,9 +98,6 @@ class RewardPlots(Callback):
             log_reward_distributions(pl_module.logger.experiment, criteria.tags, rewards, margins, step)
             log_pr_curves(pl_module.logger.experiment, criteria, rewards.float(), errors, step)
         self._last_validation, self._misranked = (rewards, errors), most_misranked(wrong)
-        for tag in (*criteria.tags, "total"):
-            value = float(pl_module.val_metrics[f"val/tau_{tag}"])
-            self.tau_history.setdefault(tag, []).append((step, value))
 
     def on_train_end(self, trainer: Trainer, pl_module: Any) -> None:
         """Log the most wrongly ranked pairs, and draw the figures, of the last validation."""
@@ -125,7 +111,6 @@ class RewardPlots(Callback):
         rewards, errors = (part.T for part in self._last_validation)
         for tag, reward, error in zip(pl_module.criteria.tags, rewards, errors, strict=True):
             log_figure(trainer, f"calibration/{tag}", plot_calibration(reward, error), step)
-        log_figure(trainer, "learning/tau", plot_learning_curves(self.tau_history, "τ-b with the errors"), step)
 
 
 class RolloutPlots(Callback):

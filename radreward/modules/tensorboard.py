@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.figure
 import numpy as np
@@ -123,22 +122,6 @@ def plot_calibration(rewards: Tensor, errors: Tensor) -> matplotlib.figure.Figur
     axis.set_xlabel("reward")
     axis.set_ylabel("errors")
     axis.legend(fontsize=8, loc="upper right")  # errors fall as the reward rises
-    return figure
-
-
-def plot_learning_curves(curves: Mapping[str, Sequence[tuple[int, float]]], label: str) -> matplotlib.figure.Figure:
-    """Return curves of (step, value) by name, each in its own color.
-
-    On the page CUSTOM SCALARS, all curves of a run share a color.
-    """
-    figure = matplotlib.figure.Figure(figsize=_FIGURE_SIZE, layout="constrained", dpi=100)
-    axis = figure.subplots()
-    for number, (name, points) in enumerate(curves.items()):
-        style = {"color": "black", "linewidth": 2} if name == "total" else {"color": f"C{number}"}
-        axis.plot(*zip(*points, strict=True), ".-", label=textwrap.shorten(name.replace("_", " "), 30), **style)
-    axis.set_xlabel("step")
-    axis.set_ylabel(label)
-    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     return figure
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from lightning.pytorch import Trainer
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
+from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from radreward.modules.loggers import log_figure, log_scalars, log_text
-from radreward.modules.tensorboard import plot_learning_curves
 
 PNG = b"\x89PNG"
 TEXT = "**Reference**\n\n    No effusion.\n"
@@ -25,7 +25,7 @@ def _log(logger: Logger) -> None:
     )
     for step in (10, 20):
         log_scalars(trainer, {"Overview/tau_b": step / 100, "margin/a b": float(step), "margin/c": None}, step)
-    log_figure(trainer, "learning/tau", plot_learning_curves({"total": [(10, 0.1), (20, 0.2)]}, "tau"), 20)
+    log_figure(trainer, "calibration/total", Figure(), 20)
     log_text(trainer, "val/example", TEXT, 20)
     logger.save()
     logger.finalize("success")
@@ -44,7 +44,7 @@ def test_csv_logger_has_rows_and_files(tmp_path: Path) -> None:
         ("10", "0.1", "10.0"),
         ("20", "0.2", "20.0"),
     ]
-    assert (tmp_path / "logs" / "learning" / "tau" / "20.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "logs" / "calibration" / "total" / "20.png").read_bytes().startswith(PNG)
     assert (tmp_path / "logs" / "val" / "example" / "20.md").read_text() == TEXT
 
 
@@ -55,7 +55,7 @@ def test_tensorboard_logger_has_scalars_image_and_text(tmp_path: Path) -> None:
         (10, pytest.approx(0.1)),
         (20, pytest.approx(0.2)),
     ]
-    (image,) = events.Images("learning/tau")
+    (image,) = events.Images("calibration/total")
     assert image.encoded_image_string.startswith(PNG)
     (text,) = events.Tensors("val/example/text_summary")
     assert text.tensor_proto.string_val[0].decode() == TEXT
@@ -84,7 +84,7 @@ def test_mlflow_logger_in_a_folder_has_scalars_image_and_text(tmp_path: Path, mo
     _log(logger)
     history = logger.experiment.get_metric_history(logger.run_id, "Overview/tau_b")
     assert [(entry.step, entry.value) for entry in history] == [(10, 0.1), (20, 0.2)]
-    (figure,) = tmp_path.glob("mlruns/**/artifacts/learning/tau/20.png")
+    (figure,) = tmp_path.glob("mlruns/**/artifacts/calibration/total/20.png")
     assert figure.read_bytes().startswith(PNG)
     (text,) = tmp_path.glob("mlruns/**/artifacts/val/example/20.md")
     assert text.read_text() == TEXT
@@ -98,7 +98,7 @@ def test_other_ranks_write_nothing(tmp_path: Path) -> None:
     calls: list[Callable[[], None]] = [
         lambda: log_scalars(rank_1, {"a": 1.0}, 1),
         lambda: log_text(rank_1, "b", "text", 1),
-        lambda: log_figure(rank_1, "c", plot_learning_curves({"total": [(1, 0.1)]}, "tau"), 1),
+        lambda: log_figure(rank_1, "c", Figure(), 1),
     ]
     for call in calls:
         call()

@@ -14,7 +14,6 @@ from radreward.errors import InputError
 from radreward.models import Backbone
 from radreward.models.precision import round_to_float16
 from radreward.modules import RewardModule
-from radreward.modules.callbacks import RewardPlots
 from radreward.objectives import (
     BradleyTerry,
     CountRegression,
@@ -264,13 +263,6 @@ def test_round_to_float16_rounds_only_trainable_parameters(module: Make) -> None
     for name, value in reward_module.model.named_parameters():
         assert torch.equal(value, before[name].half().float() if value.requires_grad else before[name])
     assert any(not torch.equal(value, before[name]) for name, value in reward_module.model.named_parameters())
-
-
-def test_reward_plots_state_restores_tau_history() -> None:
-    first, second = RewardPlots(), RewardPlots()
-    first.tau_history = {"total": [(2, 0.5)]}
-    second.load_state_dict(first.state_dict())
-    assert second.tau_history == {"total": [(2, 0.5)]}
 
 
 def test_training_on_located_errors_finds_the_statement_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

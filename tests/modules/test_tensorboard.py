@@ -17,7 +17,6 @@ from radreward.modules.tensorboard import (
     add_custom_scalars,
     log_pr_curves,
     plot_calibration,
-    plot_learning_curves,
 )
 
 
@@ -44,12 +43,6 @@ def test_plot_calibration_of_many_candidates_draws_even_share() -> None:
     points = np.asarray(plot_calibration(rewards, rewards).axes[0].collections[0].get_offsets())
     assert MAX_POINTS // 2 < len(points) <= MAX_POINTS
     assert points[:, 1].max() > 0.99 * rewards.max()
-
-
-def test_plot_learning_curves_has_one_named_curve_per_criterion() -> None:
-    figure = plot_learning_curves({"wrong_place": [(1, 0.5), (2, 0.25)], "total": [(1, float("nan")), (2, 1.0)]}, "tau")
-    assert [line.get_label() for line in figure.axes[0].lines] == ["wrong place", "total"]
-    assert np.asarray(figure.axes[0].lines[0].get_ydata()).tolist() == [0.5, 0.25]
 
 
 def test_custom_scalars_charts_match_logged_names(tmp_path: Path) -> None:
