@@ -218,22 +218,18 @@ def build_reward_model(
     return EvidenceRewardModel(backbone, criteria, predicts_findings)
 
 
-class PackingError(InputError):
-    """Different rewards for packed and separate sequences; the backbone requires packing `rows`."""
-
-
 def check_packing(model: RewardModel, packed: PackedBatch, tolerance: float) -> None:
     """Compare the rewards of a packed batch with those of the same candidates in separate rows.
 
     Raises:
-        PackingError: If the largest difference exceeds `tolerance` times the largest reward.
+        InputError: If the largest difference exceeds `tolerance` times the largest reward.
     """
     with torch.no_grad():
         rewards, row_rewards = model(packed).rewards, model(to_rows(packed)).rewards
     scale = max(1e-3, float(row_rewards.abs().max()))
     difference = float((rewards - row_rewards).abs().max()) / scale
     if not difference <= tolerance:
-        raise PackingError(
+        raise InputError(
             f"Expected packed and separate rewards of {model.backbone.name} to differ by at most {tolerance:.0e} of "
             f"their size but got {difference:.1e}. Use `packing: rows` with this backbone."
         )

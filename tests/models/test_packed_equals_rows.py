@@ -8,11 +8,12 @@ from torch import Tensor
 
 from radreward.criteria import RadCliQCriteria
 from radreward.data.packing import pack, to_rows
+from radreward.errors import InputError
 from radreward.models import Backbone, EvidenceRewardModel, PooledRewardModel, RewardModel, transformers_attention
 from radreward.models import reward_model as module
 from radreward.models.node_attention import NodeLayout
 from radreward.models.pooling import POOLINGS
-from radreward.models.reward_model import PackingError, check_packing
+from radreward.models.reward_model import check_packing
 from radreward.models.tiny_backbones import FAMILIES
 from radreward.types import PackedBatch
 
@@ -91,7 +92,7 @@ def test_unmasked_packing_changes_later_candidates(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(module, "packed_inputs", unmasked)
     assert (model(packed).rewards - row_rewards).abs().max() > 1e-3
-    with pytest.raises(PackingError, match="packing: rows"):
+    with pytest.raises(InputError, match="packing: rows"):
         check_packing(model, packed, 1e-4)
 
 

@@ -59,15 +59,15 @@ def count_agreement(predicted: Floats, target: Floats) -> CountAgreement:
     )
 
 
-def calibration_bins(predicted: Floats, target: Floats, num_bins: int = 10) -> list[list[float]]:
+def calibration_bins(predicted: Floats, target: Floats) -> list[list[float]]:
     """Return the mean predicted count, the mean target and the number of pairs per bin.
 
-    Bins are quantiles of the predicted counts. Equal counts are in one bin, so there may be fewer bins.
+    Bins are tenths of the predicted counts. Equal counts are in one bin, so there may be fewer bins.
 
-    >>> calibration_bins(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]), 2)
-    [[0.0, 0.5, 2], [1.5, 2.5, 2]]
+    >>> calibration_bins(np.array([0.0, 0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0, 4.0]))
+    [[0.0, 0.5, 2], [1.0, 1.0, 1], [2.0, 4.0, 1]]
     """
-    edges = np.unique(np.quantile(predicted, np.linspace(0, 1, num_bins + 1)[1:-1], method="higher"))
+    edges = np.unique(np.quantile(predicted, np.linspace(0, 1, 11)[1:-1], method="higher"))
     bins = np.searchsorted(edges, predicted, side="right")
     return [
         [float(predicted[bins == index].mean()), float(target[bins == index].mean()), int((bins == index).sum())]

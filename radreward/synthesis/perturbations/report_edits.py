@@ -276,11 +276,11 @@ def reorder(report: AnnotatedReport, rng: Random, probability: float = 1.0) -> A
     return report._replace(sentences=tuple(sentences))
 
 
-def drop_and_shuffle(report: AnnotatedReport, rng: Random, drop_probability: float = 0.45) -> AnnotatedReport:
-    """Drop each completely parsed sentence with a probability and reorder the rest; one sentence always stays."""
+def drop_and_shuffle(report: AnnotatedReport, rng: Random) -> AnnotatedReport:
+    """Drop each completely parsed sentence with probability 0.45 and reorder the rest; one sentence always stays."""
     retained = [
         sentence
         for sentence in report.sentences
-        if isinstance(sentence, PartiallyParsedSentence) or rng.random() > drop_probability
+        if isinstance(sentence, PartiallyParsedSentence) or rng.random() > 0.45
     ]
     return reorder(report._replace(sentences=tuple(retained or report.sentences[:1])), rng)

@@ -151,13 +151,13 @@ def _pad_states(states: Sequence[Tensor]) -> TokenStates:
     return TokenStates(values, torch.arange(values.shape[1], device=lengths.device) < lengths[:, None])
 
 
-def _pair_batches(lengths: Sequence[tuple[int, int]], max_cells: int = _MAX_BATCH_CELLS) -> Iterator[list[int]]:
-    """Yield batches of indices of pairs of similar lengths, each of at most `max_cells` cells or of one pair."""
+def _pair_batches(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield batches of indices of pairs of similar lengths, each of at most `_MAX_BATCH_CELLS` cells or of one pair."""
     batch: list[int] = []
     size = (0, 0)
     for index in sorted(range(len(lengths)), key=lambda index: (max(lengths[index]), sum(lengths[index]))):
         enlarged = max(size[0], lengths[index][0]), max(size[1], lengths[index][1])
-        if batch and enlarged[0] * enlarged[1] * (len(batch) + 1) > max_cells:
+        if batch and enlarged[0] * enlarged[1] * (len(batch) + 1) > _MAX_BATCH_CELLS:
             yield batch
             batch, enlarged = [], lengths[index]
         batch.append(index)
