@@ -19,18 +19,23 @@ class RowError(ValueError):
     """An invalid row; the reader adds file and row number to the message."""
 
 
-def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T]) -> Iterator[tuple[int, T]]:
+def read_validated_rows(
+    path: str | Path, parse: Callable[[Mapping[str, Any]], T], id_of: Callable[[T], str] | None = None
+) -> Iterator[tuple[int, T]]:
     """Yield the number and the parsed values of each valid row, then report all invalid rows.
 
     Args:
         path: Input in a format of `read_rows`.
         parse: Parses the values of a row; raises `RowError` if they are invalid.
+        id_of: Returns the id of the parsed values; a row with the id of an earlier row is invalid. By default, ids are
+            not compared.
 
     Raises:
         InputError: If the file cannot be read, has no row, or has an invalid row.
     """
     is_empty = True
     errors: list[str] = []
+    row_numbers: dict[str, int] = {}
     for batch in read_rows(path):
         for row in batch:
             is_empty = False
@@ -38,6 +43,8 @@ def read_validated_rows(path: str | Path, parse: Callable[[Mapping[str, Any]], T
                 if row.error:
                     raise RowError(row.error)
                 parsed = parse(row.values)
+                if id_of and (first := row_numbers.setdefault(id_of(parsed), row.number)) != row.number:
+                    raise RowError(f"field 'id': Expected a new id but {id_of(parsed)!r} is in row {first}")
             except RowError as error:
                 errors.append(f"row {row.number}: {error}")
             else:

@@ -17,7 +17,6 @@ from radreward.io.validated_rows import (
     RowError,
     number_field,
     optional_text_field,
-    raise_row_errors,
     read_validated_rows,
     text_field,
 )
@@ -109,16 +108,7 @@ def read_preferences(path: str | Path) -> list[Preference]:
         InputError: If the file cannot be read, has no row, or has an invalid row. The message names the file, the row
             and the field.
     """
-    rows = list(read_validated_rows(path, _parse_preference))
-    row_numbers: dict[str, int] = {}
-    errors = [
-        f"row {number}: field 'id': Expected a new id but {entry.id!r} is in row {row_numbers[entry.id]}"
-        for number, entry in rows
-        if row_numbers.setdefault(entry.id, number) != number
-    ]
-    if errors:
-        raise_row_errors(path, errors)
-    return [entry for _, entry in rows]
+    return [entry for _, entry in read_validated_rows(path, _parse_preference, lambda entry: entry.id)]
 
 
 def write_preferences(path: str | Path, preferences: Iterable[Preference]) -> None:

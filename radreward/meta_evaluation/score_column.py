@@ -127,14 +127,7 @@ def _read_column(name: ColumnName) -> Mapping[str, _Row]:
         fitted = str(values.get(FITTED_COLUMN)).lower() == "true"
         return _Row(text_field(values, "id", allow_integer=True), score, fitted)
 
-    rows: dict[str, _Row] = {}
-    for number, row in read_validated_rows(name.path, parse):
-        if row.id in rows:
-            raise InputError(
-                f"{name.path}, row {number}: field 'id': Expected a new id but {row.id!r} occurred before."
-            )
-        rows[row.id] = row
-    return rows
+    return {row.id: row for _, row in read_validated_rows(name.path, parse, lambda row: row.id)}
 
 
 def fitted_notes(columns: Iterable[ScoreColumn]) -> list[str]:

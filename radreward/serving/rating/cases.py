@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,7 @@ def read_cases(path: Path) -> list[RatingCase]:
         InputError: If the file cannot be read or is empty, a row is invalid, or an id is there twice. The
             message names the file and the row.
     """
-    rows = list(read_validated_rows(path, _parse_case))
-    counts = Counter(case.id for _, case in rows)
-    for number, case in rows:
-        if counts[case.id] > 1:
-            raise InputError(
-                f"{path}, row {number}: field 'id': Expected different ids but {case.id!r} is there twice."
-            )
-    if not rows:
-        raise InputError(f"{path}: Expected cases to rate but the file has none.")
-    return [case for _, case in rows]
+    return [case for _, case in read_validated_rows(path, _parse_case, lambda case: case.id)]
 
 
 def _parse_case(values: Mapping[str, Any]) -> RatingCase:

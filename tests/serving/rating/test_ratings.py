@@ -194,7 +194,7 @@ def test_unusable_option_of_rate_is_one_line(
 def test_duplicate_ids_are_refused(cases_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases_file.write_text((json.dumps(CASES[0]) + "\n") * 2)
     assert main(["rate", "--input", str(cases_file), "--output", str(tmp_path / "rate.html")]) == 2
-    assert "row 1: field 'id': Expected different ids but '1' is there twice." in capsys.readouterr().err
+    assert "row 2: field 'id': Expected a new id but '1' is in row 1." in capsys.readouterr().err
 
 
 def annotation(
