@@ -35,7 +35,7 @@ from radreward.models.precision import has_bfloat16_products
 from radreward.modules import BaseModule, MetricTable, RunFolder
 from radreward.modules.checkpoints import checkpoint_callbacks, use_atomic_checkpoints
 from radreward.modules.hparams import FlatSettings, flatten_settings, log_hparams
-from radreward.modules.progress import PlainTextProgress, ProgressBar
+from radreward.modules.progress import PlainTextProgress, ProgressBar, has_progress
 from radreward.modules.resumed_settings import SettingChange, changed_settings, check_resumable, warn_of_changes
 from radreward.modules.run_resume import check_startable, resolve_checkpoint, start_run
 from radreward.modules.trainer import RunTrainer
@@ -137,7 +137,7 @@ class TrainingRun:
             self.module.read_checkpoint(self.checkpoint)
         if self.init_from is not None:
             self.module.load_initial_weights(self.init_from)
-        self.data.shows_progress = self.trainer.is_global_zero and _has_progress(self.trainer)
+        self.data.shows_progress = self.trainer.is_global_zero and has_progress(self.trainer)
         self.data.setup("fit")  # before anything is written, so that unusable data leave no run behind
         self.module.check_data(self.data)
         self._warn_of_slow_precision()
@@ -178,12 +178,6 @@ class TrainingRun:
                 logger.hparams.update(self.given)  # written to hparams.yaml
             else:
                 logger.log_hyperparams(flatten_settings(self.settings))
-
-
-def _has_progress(trainer: Trainer) -> bool:
-    """Return True unless the user turned the progress off."""
-    callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
-    return any(isinstance(callback, LightningProgressBar | PlainTextProgress) for callback in callbacks)
 
 
 class TrainingCLI(LightningCLI):

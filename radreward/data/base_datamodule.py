@@ -71,12 +71,9 @@ class BaseDataModule(LightningDataModule, ABC):
         return {file: data_fingerprint(file) for file in files}
 
     def report_reading(self, file: str, records: Iterable[T]) -> Iterator[T]:
-        """Yield the records of a file, and count them on standard error if `shows_progress` is set."""
-        with ProgressReporter(self.shows_progress) as progress:
-            task = progress.add_task(f"Reading {file}", unit="records", note="all records, before the first step")
-            for record in records:
-                yield record
-                progress.advance(task)
+        """Return the records of a file, and count them on standard error if `shows_progress` is set."""
+        note = "all records, before the first step"
+        return ProgressReporter(self.shows_progress).track(records, f"Reading {file}", unit="records", note=note)
 
     def _make_loader(self, split: str, shuffle: bool) -> ResumableDataLoader:
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Self
+from collections.abc import Iterable, Iterator
+from typing import Any, Self, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from radreward.io.console import make_console
 from radreward.io.terminal import print_status, printable
+
+T = TypeVar("T")
 
 
 class ProgressReporter:
@@ -87,6 +90,16 @@ class ProgressReporter:
             self._bars.update(task, printed=now)
             rate = ", ".join(filter(None, (f"{speed:.3g} {state.fields['unit']}/s", left)))
             self._print(task, "nothing to do" if state.total == 0 else rate)
+
+    def track(
+        self, values: Iterable[T], description: str, total: int | None = None, unit: str = "rows", note: str = ""
+    ) -> Iterator[T]:
+        """Yield values, and count them as the only task of this reporter, see `add_task`."""
+        with self:
+            task = self.add_task(description, total, unit=unit, note=note)
+            for value in values:
+                yield value
+                self.advance(task)
 
     def _print(self, task: TaskID, text: str) -> None:
         if self._prints_lines:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ProgressBar as LightningProgressBar
 from lightning.pytorch.callbacks import RichProgressBar
-from rich.progress import track
 
-from radreward.io.console import make_console
 from radreward.io.terminal import print_status
 
-T = TypeVar("T")
 _METRIC_TITLES = {"val_tau": "τ-b", "val_f1": "F1"}
 
 
@@ -32,27 +27,10 @@ class ProgressBar(RichProgressBar):
         return f"{f'Epoch {current_epoch}':{len(self.validation_description)}}"
 
 
-def track_progress(trainer: Trainer, description: str, interval: float = 60.0) -> Callable[[Iterable[T]], Iterator[T]]:
-    """Return an iterator wrapper that reports progress in the style of the trainer's callbacks.
-
-    The style is a bar, lines of text at least `interval` seconds apart, or nothing.
-    """
-
-    def iterate(values: Iterable[T]) -> Iterator[T]:
-        entries = list(values)
-        callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
-        if any(isinstance(callback, LightningProgressBar) for callback in callbacks):
-            yield from track(entries, description, console=make_console(stderr=True))
-            return
-        enabled = any(isinstance(callback, PlainTextProgress) for callback in callbacks)
-        last_report = -math.inf
-        for number, entry in enumerate(entries):
-            if enabled and time.monotonic() - last_report >= interval:
-                last_report = time.monotonic()
-                print_status(f"{description}: {number} of {len(entries)}")
-            yield entry
-
-    return iterate
+def has_progress(trainer: Trainer) -> bool:
+    """Return True unless the user turned the progress off."""
+    callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]  # set by a connector
+    return any(isinstance(callback, LightningProgressBar | PlainTextProgress) for callback in callbacks)
 
 
 class PlainTextProgress(Callback):

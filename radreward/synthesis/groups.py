@@ -6,11 +6,10 @@ import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.progress import track
-
 from radreward.criteria import Criteria
 from radreward.data.records import write_groups
 from radreward.errors import InputError
+from radreward.io.progress import ProgressReporter
 from radreward.synthesis.candidate_writer import CandidateWriter
 from radreward.synthesis.data_card import DataCard
 from radreward.synthesis.group_generator import GroupGenerator
@@ -137,6 +136,7 @@ def synthesize_files(
     card = DataCard(criteria, seed, per_reference, reports.name if reports else None, given)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "groups.parquet"
-    write_groups(path, track(card.count_groups(written), "Writing groups", total=groups))
+    counted = card.count_groups(written)
+    write_groups(path, ProgressReporter().track(counted, "Writing groups", groups, "groups"))
     card.write(output)
     return path

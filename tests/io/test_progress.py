@@ -35,6 +35,12 @@ def test_lines_of_an_unknown_total_count_without_a_time_left(capsys: pytest.Capt
     assert [line.rsplit(" ", 2)[0] for line in counted] == [f"Reading a.jsonl: {n} records," for n in (1, 2)]
 
 
+def test_tracked_values_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(ProgressReporter(interval=0.0).track("ab", "Fitting", 2, "folds")) == ["a", "b"]
+    lines = [line.split(",")[0] for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["Fitting: 1 of 2 folds", "Fitting: 2 of 2 folds"]
+
+
 def test_task_without_units_states_no_speed(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressReporter(interval=0.0) as progress:
         progress.advance(progress.add_task("Scoring", 0, unit="pairs"), 0)

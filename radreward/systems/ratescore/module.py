@@ -18,10 +18,11 @@ from radreward.criteria import Criteria
 from radreward.data.base_datamodule import BaseDataModule
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
+from radreward.io.progress import ProgressReporter
 from radreward.modules.base import BaseModule, require_collator
 from radreward.modules.exporter import Exporter, MetricTable, training_record
 from radreward.modules.loggers import log_figure, log_scalars
-from radreward.modules.progress import track_progress
+from radreward.modules.progress import has_progress
 from radreward.modules.run_folder import RunFolder
 from radreward.systems.ratescore.affinity_matrix import PRESETS, AffinityMatrix, AffinityValues
 from radreward.systems.ratescore.collator import EntityMatchBatch, EntityMatchCollator
@@ -241,6 +242,7 @@ class AffinityModule(BaseModule):
         There is nothing to evaluate if W and p were given: no fold would be held out from the choice of their values.
         """
         train, folds, intervals = concat_rated(self.train_matches), None, None
+        shown = has_progress(trainer)
         with self._name_records():
             if self.affinity_optimizer.fits:
                 folds = cross_validate_affinity(
@@ -250,7 +252,9 @@ class AffinityModule(BaseModule):
                     self.n_folds,
                     self.seed,
                     self.early_stopping_split,
-                    progress=track_progress(trainer, f"Cross-validation with {self.n_folds} folds"),
+                    progress=lambda folds: ProgressReporter(shown).track(
+                        folds, "Cross-validation", self.n_folds, "folds"
+                    ),
                 )
             if self.affinity_optimizer.fits and self.bootstrap_samples:
                 intervals = bootstrap_affinity(
@@ -259,7 +263,9 @@ class AffinityModule(BaseModule):
                     train,
                     self.bootstrap_samples,
                     seed=self.seed,
-                    progress=track_progress(trainer, f"{self.bootstrap_samples} bootstrap fits"),
+                    progress=lambda fits: ProgressReporter(shown).track(
+                        fits, "Bootstrap", self.bootstrap_samples, "fits"
+                    ),
                 )
         return FitReport(
             affinity=self.affinity,
