@@ -219,6 +219,7 @@ def _fit(
 ) -> list[RegressorResult]:
     """Cross-validate all regressors, save the selected one, and return all results, the unregressed one first."""
     from radreward.io.artifacts import write_json
+    from radreward.io.numbers import finite_or_none
     from radreward.io.progress import ProgressReporter
     from radreward.systems.sentence_eval.cross_validation import RAW_OVERALL, fit_best, nested_cross_validation
     from radreward.systems.sentence_eval.scorer import FITTED_REFERENCES, SentenceScorer
@@ -240,7 +241,11 @@ def _fit(
     SentenceScorer(scorer.judge, fitted, scorer.feature_set, training_info).save_pretrained(output / "model")
     metrics = {**summary, "features": scorer.feature_set, "max_tau_b": _max_tau_b(pairs)}
     metrics["tau_b"] = {
-        entry.name: {"mean": _rounded(entry.tau_b), "std": _rounded(entry.tau_b_std), "settings": entry.params}
+        entry.name: {
+            "mean": finite_or_none(entry.tau_b, 6),
+            "std": finite_or_none(entry.tau_b_std, 6),
+            "settings": entry.params,
+        }
         for entry in results
     }
     write_json(output / "metrics.json", metrics)
@@ -252,19 +257,12 @@ def _write_held_out(path: Path, pairs: RegressionData, result: RegressorResult) 
     """Write the held-out predictions of a regressor, which `benchmark --scores` compares with ratings."""
     import pyarrow as pa
 
+    from radreward.io.numbers import finite_or_none
     from radreward.io.tables import write_table
 
     schema = pa.schema({"id": pa.string(), "regressed": pa.float64(), "target": pa.float64()})
-    columns = (pairs.ids.tolist(), map(_finite, result.held_out.tolist()), pairs.target.tolist())
+    columns = (pairs.ids.tolist(), map(finite_or_none, result.held_out.tolist()), pairs.target.tolist())
     write_table(path, schema, (dict(zip(schema.names, row, strict=True)) for row in zip(*columns, strict=True)))
-
-
-def _finite(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _rounded(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 6)
 
 
 def _max_tau_b(pairs: RegressionData) -> float:

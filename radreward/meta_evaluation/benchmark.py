@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from radreward.io.artifacts import file_fingerprint
+from radreward.io.numbers import finite_or_none
 from radreward.io.progress import ProgressReporter
 from radreward.llm import ChatModel
 from radreward.meta_evaluation.direct_preferences import DIRECT_COMPARISON, directly_preferred
@@ -22,7 +23,6 @@ from radreward.meta_evaluation.result_rows import (
     RESULTS_FORMAT,
     SECTIONS,
     BenchmarkArrays,
-    finite_or_none,
     preference_rows,
     scorer_row,
     target_row,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from radreward.io.numbers import finite_or_none
 from radreward.io.text_tables import format_number, format_signed, text_frame
 from radreward.meta_evaluation.benchmark_tables import TextTable
 from radreward.meta_evaluation.rated_pairs import TOTAL_TARGETS, Target
@@ -27,8 +28,8 @@ def rater_table(targets: Sequence[Target]) -> TextTable | None:
             f"{agreement.rater_a} – {agreement.rater_b}",
             target.title,
             agreement.n,
-            format_number(_defined(agreement.kappa)),
-            format_number(_defined(agreement.tau_b)),
+            format_number(finite_or_none(agreement.kappa)),
+            format_number(finite_or_none(agreement.tau_b)),
             "–" if math.isnan(agreement.difference) else format_signed(agreement.difference, 2),
         ]
         for target in targets
@@ -39,7 +40,3 @@ def rater_table(targets: Sequence[Target]) -> TextTable | None:
     if not rows:
         return None
     return TextTable("Agreement of raters", text_frame(["raters", "value", "cases", "κ", "τ-b", "difference"], rows))
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

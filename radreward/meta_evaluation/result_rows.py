@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from radreward.io.numbers import finite_or_none
 from radreward.meta_evaluation.preferences import Preference, preference_agreement
 from radreward.meta_evaluation.rated_pairs import CRITERION_PREFIX, TOTAL_TARGETS, RatedPairs, Target
 from radreward.meta_evaluation.score_cache import to_jsonable
@@ -370,8 +370,3 @@ def scorer_row(run: ScorerRun) -> dict[str, Any]:
         "seconds": round(run.seconds, 3),
         "sub_names": list(run.sub_names),
     }
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return a float, or None if it is not finite."""
-    return float(value) if math.isfinite(value) else None

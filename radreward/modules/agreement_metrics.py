@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from radreward.criteria import Criteria, finding_quality
+from radreward.io.numbers import finite_or_none
 from radreward.io.terminal_tables import TerminalTable
 from radreward.io.text_tables import text_frame
 from radreward.metrics import CountError, KendallTauB, PairwiseAccuracy, SpearmanRho
@@ -138,7 +138,7 @@ def _with_sum(values: Tensor, append: bool) -> Tensor:
 def _by_row(columns: dict[str, dict[str, Tensor]]) -> MetricTable:
     """Turn metrics → rows into rows → metrics."""
     rows = columns["tau_b"]
-    return {row: {name: _rounded_or_none(values[row]) for name, values in columns.items()} for row in rows}
+    return {row: {name: finite_or_none(values[row], 6) for name, values in columns.items()} for row in rows}
 
 
 def max_tau_b(target: Tensor) -> Tensor:
@@ -169,9 +169,9 @@ def errors_agreement(predicted: Tensor, target: Tensor, group: Tensor) -> dict[s
     row = _by_row(_ranking_metrics((), -predicted, -target, group, target.unsqueeze(1) > 0))["total"]
     return {
         **row,
-        "count_tau_b": _rounded_or_none(kendall_tau_b(predicted.round(), target)),
-        "count_mae": _rounded_or_none((predicted - target).abs().mean()),
-        "accuracy": _rounded_or_none((predicted.round() == target).float().mean()),
+        "count_tau_b": finite_or_none(kendall_tau_b(predicted.round(), target), 6),
+        "count_mae": finite_or_none((predicted - target).abs().mean(), 6),
+        "accuracy": finite_or_none((predicted.round() == target).float().mean(), 6),
     }
 
 
@@ -186,7 +186,7 @@ def quality_agreement(quality: Tensor, target: Tensor, group: Tensor) -> dict[st
     is_defined = target.isfinite() & quality.isfinite()
     wrong = target[is_defined].unsqueeze(1) < 1
     row = _by_row(_ranking_metrics((), quality[is_defined], target[is_defined], group[is_defined], wrong))["total"]
-    error = _rounded_or_none((quality - target)[is_defined].abs().mean())
+    error = finite_or_none((quality - target)[is_defined].abs().mean(), 6)
     return {**row, "count_tau_b": None, "count_mae": error, "accuracy": None}
 
 
@@ -244,7 +244,7 @@ def predicted_count_agreement(criteria: Criteria, predicted: PredictedCounts) ->
     columns["total"] = (criteria.total(rewards), criteria.total(target_rewards), exact.mean(1))
     ranked, wrong = _with_sum(rewards.double(), True), has_errors(criteria, target)
     aucs = [
-        _rounded_or_none(error_auc(scores[parsed], present[parsed]))
+        finite_or_none(error_auc(scores[parsed], present[parsed]), 6)
         for scores, present in zip(ranked.T, wrong.T, strict=True)
         for parsed in (~scores.isnan(),)
     ]
@@ -266,7 +266,7 @@ def _count_metrics(values: Tensor, target: Tensor, exact: Tensor, group: Tensor)
         "accuracy": exact.mean(),
         "parsed": parsed.float().mean(),
     }
-    return {name: _rounded_or_none(value) for name, value in metrics.items()}
+    return {name: finite_or_none(value, 6) for name, value in metrics.items()}
 
 
 def render_metric_table(metrics: MetricTable, title: str, row_label: str = "criterion") -> TerminalTable:
@@ -278,8 +278,3 @@ def render_metric_table(metrics: MetricTable, title: str, row_label: str = "crit
     ]
     frame = text_frame([row_label, *(METRIC_TITLES.get(name, name) for name in names)], rows)
     return TerminalTable(title, frame, separate_last_row=True)
-
-
-def _rounded_or_none(value: Tensor) -> float | None:
-    number = round(float(value), 6)
-    return number if math.isfinite(number) else None

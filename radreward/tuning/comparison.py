@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from radreward.errors import InputError
+from radreward.io.numbers import finite_or_none
 from radreward.statistics.paired_tests import concordant_pairs, holm, paired_differences
 from radreward.tuning.run_groups import RunGroup, group_by_seed, group_by_setting
 from radreward.tuning.runs import VALIDATION_FILE, FinishedRun
@@ -198,7 +199,7 @@ def _differences_to_baseline(
 
 
 def _to_difference(num_references: int, cell: Floats) -> Difference:
-    return Difference(num_references, *(None if np.isnan(value) else float(value) for value in cell))
+    return Difference(num_references, *map(finite_or_none, cell))
 
 
 def _mean_concordant_pairs(group: RunGroup) -> tuple[Floats, Floats]:

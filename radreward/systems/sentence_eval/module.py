@@ -18,6 +18,7 @@ from radreward.data.relation_io import RELATION_SCORES, SentenceRelations
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError
 from radreward.io.artifacts import write_json
+from radreward.io.numbers import finite_or_none
 from radreward.metrics import cohen_kappa
 from radreward.models import Backbone
 from radreward.modules.base import BaseModule
@@ -150,15 +151,11 @@ def relation_metrics(confusion: Tensor) -> dict[str, dict[str, float | None]]:
     for score, name in _RELATION_NAMES.items():
         index = RELATION_SCORES.index(score)
         rows[name] = {
-            "precision": _metric_value(table[index, index] / table[:, index].sum()),
-            "recall": _metric_value(table[index, index] / table[index].sum()),
+            "precision": finite_or_none(table[index, index] / table[:, index].sum(), 6),
+            "recall": finite_or_none(table[index, index] / table[index].sum(), 6),
             "kappa": None,
             "accuracy": None,
         }
-    kappa = _metric_value(cohen_kappa(confusion))
-    accuracy = _metric_value(table.diagonal().sum() / table.sum())
+    kappa = finite_or_none(cohen_kappa(confusion), 6)
+    accuracy = finite_or_none(table.diagonal().sum() / table.sum(), 6)
     return rows | {"total": {"precision": None, "recall": None, "kappa": kappa, "accuracy": accuracy}}
-
-
-def _metric_value(value: Tensor) -> float | None:
-    return None if value.isnan() else round(float(value), 6)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from radreward.errors import InputError
+from radreward.io.numbers import finite_or_none
 from radreward.io.tables import is_valid_utf8, read_rows
 from radreward.io.validated_rows import (
     RowError,
@@ -63,7 +63,7 @@ def explanations_from_scores(
             raise ValueError(f"Expected `{name}` of {len(scores.status)} reports but got {length}.")
     if invalid := [entry for entry in evidence if entry is not None and not isinstance(entry, Explanation)]:
         raise ValueError(f"Expected a scorer that returns explanations but got {type(invalid[0]).__name__}.")
-    totals = [None if math.isnan(total) else float(total) for total in scores.total.tolist()]
+    totals = list(map(finite_or_none, scores.total.tolist()))
     reports = list(map(ReportExplanation, ids, generators, totals, scores.status, evidence))
     check_categories(reports, lambda index: f"`evidence` of report {reports[index].report_id!r}")
     return reports

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from radreward.io.numbers import finite_or_none
 from radreward.metrics.functional import count_concordant_pairs, kendall_tau_b, spearman
 from radreward.systems.ratescore.affinity_matrix import AffinityMatrix
 from radreward.systems.ratescore.fitting.optimizers import AffinityOptimizer, to_vector
@@ -115,4 +115,4 @@ def rank_agreement(affinity: AffinityMatrix, rated: RatedMatches) -> dict[str, f
         "spearman": spearman(scores, defined.targets).item(),
         "pair_accuracy": concordant / comparable if comparable else None,
     }
-    return {name: None if value is None or math.isnan(value) else round(value, 6) for name, value in values.items()}
+    return {name: finite_or_none(value, 6) for name, value in values.items()}

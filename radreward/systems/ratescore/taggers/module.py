@@ -16,6 +16,7 @@ from radreward.data.entity_io import TaggedSentence
 from radreward.data.tokenizer import load_tokenizer
 from radreward.errors import InputError, check_choice
 from radreward.io.artifacts import write_json
+from radreward.io.numbers import finite_or_none
 from radreward.metrics.entity_f1 import EntityF1Metric
 from radreward.models import Backbone
 from radreward.models.sentence_tokenizer import WORD_PATTERN, TokenBatch, TokenizedChunk
@@ -158,7 +159,7 @@ class TaggerModule(BaseModule):
 
 def _metrics_by_entity_type(scores: Mapping[str, Tensor]) -> dict[str, dict[str, float | None]]:
     """Return the values of `EntityF1Metric` by type, with a last row "total"; None if undefined."""
-    values = {name: None if value.isnan() else float(value) for name, value in scores.items()}
+    values = {name: finite_or_none(value) for name, value in scores.items()}
     names = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float | None]] = {
         kind: {name: values[f"{name}/{kind}"] for name in names} | {"accuracy": None} for kind in ENTITY_TYPES
