@@ -7,10 +7,13 @@ from typing import Literal, cast
 
 from radreward.text.denial_end import BEFORE_DENIED_CHANGE
 from radreward.text.facts import Change
-from radreward.text.intentions import BEFORE_INTENDED, INTENDED
 from radreward.text.lexicon import compile_phrases
 from radreward.text.section_files import phrases_of, read_sections
 
+INTENDED = r"(?:advised|considered|pending|planned|recommended|requested|scheduled|suggested)"
+"""After what is only to be done, such as a removal, in a regular expression of lowercase text."""
+BEFORE_INTENDED = r"(?:advise|await(?:ing|s)?|before|consider|pending|recommend|suggest)"
+"""Before it."""
 _SECTIONS = cast("dict[Change | Literal['none'], tuple[str, ...]]", read_sections("changes.txt"))
 CHANGE_OF_PHRASE: dict[str, Change | None] = {
     phrase: None if change == "none" else change for change, lines in _SECTIONS.items() for phrase in phrases_of(lines)

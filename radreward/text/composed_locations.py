@@ -64,7 +64,7 @@ def with_zone(finding: str, location: str | None, own: str) -> str | None:
     >>> with_zone("opacity", "right", "####### at each base, worse on the right")
     'bilateral lower'
     """
-    words = _words_about(own)
+    words = words_about(own, _OTHER_CLAUSE)
     side = _stated_side(location, words)
     if side is None or (location and " " in location and side in location):
         return location
@@ -73,10 +73,10 @@ def with_zone(finding: str, location: str | None, own: str) -> str | None:
     return refined if refined in FINDINGS[finding].locations else location
 
 
-def _words_about(own: str) -> str:
-    """Return the words up to the first clause that is not about the finding."""
+def words_about(own: str, other_clause: re.Pattern[str]) -> str:
+    """Return the words up to the start of another clause after the name of the finding, which is masked by #."""
     name = re.search("#+", own)
-    end = _OTHER_CLAUSE.search(own, name.end()) if name else None
+    end = other_clause.search(own, name.end()) if name else None
     return own[: end.start()] if end else own
 
 

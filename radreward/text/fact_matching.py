@@ -100,7 +100,7 @@ def _distinct_findings(facts: Iterable[Fact]) -> list[Fact]:
     for index in sorted(range(len(stated)), key=lambda index: _generality(stated[index])):
         for number, (first, specific) in enumerate(retained):
             if is_included(stated[index], specific):
-                retained[number] = min(first, index), _fill_details(specific, stated[index])
+                retained[number] = min(first, index), specific.completed_by(stated[index])
                 break
         else:
             retained.append((index, stated[index]))
@@ -156,17 +156,6 @@ def is_included(fact: Fact, specific: Fact) -> bool:
         return fact.finding not in _SEPARATE_KINDS and locations[0] == locations[1]
     details = zip(fact.details[1:], specific.details[1:], strict=True)
     return contains_location(*locations) and all(not a or not b or a == b for a, b in details)
-
-
-def _fill_details(specific: Fact, fact: Fact) -> Fact:
-    location = max(specific.location or "", fact.location or "", key=len) or None
-    return specific._replace(
-        location=location,
-        severity=specific.severity or fact.severity,
-        change=specific.change or fact.change,
-        size=specific.size or fact.size,
-        descriptors=tuple(sorted({*specific.descriptors, *fact.descriptors})),
-    )
 
 
 def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple[Fact, ...]]]:

@@ -44,6 +44,16 @@ class Fact(NamedTuple):
         """True if the finding is reported as present or as uncertain."""
         return self.polarity != "absent"
 
+    def completed_by(self, other: Fact) -> Fact:
+        """Return this fact with the details that only the other one states, and the more specific location."""
+        return self._replace(
+            location=max(self.location or "", other.location or "", key=len) or None,
+            severity=self.severity or other.severity,
+            change=self.change or other.change,
+            size=self.size or other.size,
+            descriptors=tuple(sorted({*self.descriptors, *other.descriptors})),
+        )
+
     @property
     def is_stated(self) -> bool:
         """True if the finding is present, uncertain or resolved, and False if it is denied.

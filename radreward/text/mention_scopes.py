@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from radreward.text.locations import find_both_sides
-from radreward.text.mentions import Mention
+from radreward.text.read_names import Mention
 
 CLAUSE = re.compile(
     r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated|in the setting of|"

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from radreward.text.findings import FINDINGS
 from radreward.text.measurements import HEART_RATIO, is_large_heart
 from radreward.text.phrase_index import PhraseIndex
-from radreward.text.read_names import READ_NAMES, states_of_parts
+from radreward.text.read_names import READ_NAMES, Mention, states_of_parts
 from radreward.text.spelling import spellings
 from radreward.text.unstated import NO_FINDING
-
-
-class Mention(NamedTuple):
-    """The name of a finding in a sentence."""
-
-    finding: str
-    start: int
-    end: int
-
 
 _PLURAL = re.compile(r"(?<![suio])(?<!lung)s$")
 
@@ -56,7 +46,7 @@ def find_mentions(lower: str) -> list[Mention]:
     ignored = [match.span() for match in NO_FINDING.finditer(lower)]
     names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
     names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
-    found = dict.fromkeys(Mention(*state) for state in states_of_parts(lower))
+    found = dict.fromkeys(states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
     mentions = sorted([*names, *states], key=lambda mention: mention.start)

@@ -34,8 +34,8 @@ _SHOWING = r"(?:contains?|demonstrates?|exhibits?|has|have|reveals?|shows?|with)
 _QUANTITY = r"(?:an?|any|extensive|large|marked|mild|minimal|moderate|new|no|old|severe|slight|small|some|\w+ly)"
 
 
-class StateOfPart(NamedTuple):
-    """A word for the state of a body part, as the name of a finding."""
+class Mention(NamedTuple):
+    """The name of a finding in a sentence, or a word for the state of a body part."""
 
     finding: str
     start: int
@@ -92,7 +92,7 @@ _PATTERNS = (
 """Patterns of a body part and a list of words for its state, the pattern of one word, and the findings."""
 
 
-def states_of_parts(sentence: str) -> Iterator[StateOfPart]:
+def states_of_parts(sentence: str) -> Iterator[Mention]:
     """Yield the states in a lowercase sentence that are findings of the body part beside them.
 
     A state stands after the body part, as in "the aorta is tortuous", before it, as in "tortuous aorta", or is a noun,
@@ -106,7 +106,7 @@ def states_of_parts(sentence: str) -> Iterator[StateOfPart]:
         for match in pattern.finditer(sentence):
             for state in word.finditer(sentence, *match.span("words")):
                 if key := _finding_of(match["part"], state[0], findings):
-                    yield StateOfPart(key, *state.span())
+                    yield Mention(key, *state.span())
 
 
 def _finding_of(part: str, word: str, findings: Mapping[tuple[str, str], str]) -> str | None:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from radreward.text.changes import BEFORE_INTENDED, INTENDED
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS
-from radreward.text.intentions import BEFORE_INTENDED, INTENDED
 
 _WORD = (
     r"(?:an?|all|both|bilateral|her|his|large-bore|left|left-sided|old|prior|previous|right|right-sided|the|these|two)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
-from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
+from radreward.text.facts import AnnotatedReport, Section, Sentence
 from radreward.text.normalization import MAX_REPORT_CHARS, join_lines
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
@@ -124,14 +124,7 @@ def _with_shared_details(first: Sentence, second: Sentence) -> tuple[Sentence, S
         for other in second.facts:
             details = zip(fact[2:], other[2:], strict=True)
             if fact[:2] == other[:2] and fact.positive and all(None in pair or len({*pair}) == 1 for pair in details):
-                merged = Fact(
-                    fact.finding,
-                    fact.polarity,
-                    location=fact.location or other.location,
-                    severity=fact.severity or other.severity,
-                    change=fact.change or other.change,
-                    size=fact.size or other.size,
-                )
+                merged = fact.completed_by(other)
                 first = first._replace(facts=tuple(merged if entry == fact else entry for entry in first.facts))
                 second = second._replace(facts=tuple(merged if entry == other else entry for entry in second.facts))
     return first, second

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from radreward.text.abbreviations import write_out
 from radreward.text.bone_levels import without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
-from radreward.text.composed_locations import with_zone
+from radreward.text.composed_locations import with_zone, words_about
 from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_locations import LOCATION, allowed_location, find_location
@@ -37,10 +37,10 @@ from radreward.text.measurements import (
     size_of_match,
 )
 from radreward.text.mention_scopes import mention_scopes
-from radreward.text.mentions import Mention, find_mentions
+from radreward.text.mentions import find_mentions
 from radreward.text.negation import drop_negation_after, negated_names, reached_names
 from radreward.text.normal_statements import denied_normality, is_uninformative, negated_findings
-from radreward.text.read_names import fracture_of, narrower_finding
+from radreward.text.read_names import Mention, fracture_of, narrower_finding
 from radreward.text.removed_devices import with_removed_devices
 from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.sentence_splitter import CACHED_SENTENCES
@@ -312,7 +312,8 @@ def _parse_mention(
     if change != "resolved" and not finding.can_change:
         change = None
     polarity: Polarity = "present"
-    if is_negated and (_NOT_EXCLUDED.search(_own_clause(own)) or (finding.is_device and _UNSEEN_TIP.search(own))):
+    is_unseen = finding.is_device and _UNSEEN_TIP.search(own)
+    if is_negated and (is_unseen or _NOT_EXCLUDED.search(words_about(own, _OTHER_CLAUSE))):
         is_negated, is_hedged = False, is_hedged or not finding.is_device
     # "No pneumothorax, unchanged cardiomegaly": a denial does not reach a finding that another clause calls unchanged.
     if change == "resolved" or (is_negated and (change != "stable" or _is_denied(own))):
@@ -330,13 +331,6 @@ def _parse_mention(
     level = SEVERITY_OF_PHRASE[severity[0]] if severity else None
     size = parse_size(own) if key in MEASURED_FINDINGS else None
     return Fact(key, polarity, allowed_location(where, finding.locations), level, change, size), spans
-
-
-def _own_clause(own: str) -> str:
-    """Return the words about a name up to the next clause, unless this refers to it by a pronoun."""
-    name = re.search("#+", own)
-    end = _OTHER_CLAUSE.search(own, name.end()) if name else None
-    return own[: end.start()] if end else own
 
 
 def _is_denied(clause: str) -> bool:

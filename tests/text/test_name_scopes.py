@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.text.mention_scopes import CLAUSE, mention_scopes
-from radreward.text.mentions import Mention
 from radreward.text.negation import (
     _NAME_CUES,
     _NAME_CUES_AFTER,
@@ -15,6 +14,7 @@ from radreward.text.negation import (
     negated_names,
     reached_names,
 )
+from radreward.text.read_names import Mention
 from radreward.text.sentence_parser import _UNCERTAINTY
 
 PIECES = (
