@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from radreward.tuning.retries import (
     last_attempts,
     trial_index,
 )
+from radreward.tuning.run_groups import shortest_suffixes
 from radreward.tuning.runs import SEED_KEY
 from radreward.tuning.search_space import MAX_SHOWN_PARAMETERS
 from radreward.tuning.seed_means import rank_settings
@@ -141,7 +142,7 @@ def trial_tables(study: Study, config: StudyConfig) -> Iterator[TerminalTable]:
     """
     rows = sorted(_trial_rows(study, config), key=lambda row: _rank(row, config))
     names = [parameter.name for parameter in config.space.parameters]
-    titles = _short_names(names)
+    titles = shortest_suffixes(names)
     if SEED_KEY in names and (ranked := rank_settings(study)):
         searched = [name for name in names if name != SEED_KEY][:MAX_SHOWN_PARAMETERS]
         cells = [
@@ -168,22 +169,6 @@ def trial_tables(study: Study, config: StudyConfig) -> Iterator[TerminalTable]:
         cells = [[titles[name], *(_format_cell(row[name]) for row in best)] for name in names]
         frame = text_frame(["parameter", *(f"trial {row['trial']}" for row in best)], cells)
         yield TerminalTable(f"Parameters of the best {len(best)} trials", frame)
-
-
-def _short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return for each dotted name its shortest end that no other name has.
-
-    >>> _short_names(["model.lr", "model.p.low", "data.p.low"])
-    {'model.lr': 'lr', 'model.p.low': 'model.p.low', 'data.p.low': 'data.p.low'}
-    """
-    short = {}
-    for name in names:
-        parts = name.split(".")
-        ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
-        short[name] = next(
-            end for end in ends if sum(other == end or other.endswith(f".{end}") for other in names) == 1
-        )
-    return short
 
 
 def _rank(row: dict[str, Any], config: StudyConfig) -> tuple[int, float]:

@@ -96,7 +96,7 @@ def _single_group_name(runs: Sequence[FinishedRun]) -> str:
     variants = [value for key, value in params.items() if _names_variants(key)]
     if variants or len(runs) == 1 or not params:
         return ", ".join(variants) or str(runs[0].folder)
-    short_keys, values = _shortest_suffixes(list(params)), _shorten_values(list(params.values()))
+    short_keys, values = shortest_suffixes(list(params)), _shorten_values(list(params.values()))
     return ", ".join(f"{short_keys[key]}={value}" for key, value in zip(params, values, strict=True))
 
 
@@ -108,7 +108,7 @@ def _names_variants(key: str) -> bool:
 def _setting_labels(settings: Sequence[FlatSettings], variant_names: bool) -> list[str]:
     """Return the differing settings of each entry as `key=value`. With `variant_names`, variants are values only."""
     differing = _differing_keys(settings)
-    short_keys = _shortest_suffixes(differing)
+    short_keys = shortest_suffixes(differing)
     labels: list[list[str]] = [[] for _ in settings]
     for key in differing:
         values = iter(_shorten_values([entry[key] for entry in settings if key in entry]))
@@ -134,8 +134,12 @@ def _has_parent(key: str, keys: Sequence[str]) -> bool:
     return any(key.startswith(f"{parent}.") for parent in keys)
 
 
-def _shortest_suffixes(keys: Sequence[str]) -> dict[str, str]:
-    """Return the shortest unique suffix of each dotted key."""
+def shortest_suffixes(keys: Sequence[str]) -> dict[str, str]:
+    """Return the shortest unique suffix of each dotted key.
+
+    >>> shortest_suffixes(["model.lr", "model.p.low", "data.p.low"])
+    {'model.lr': 'lr', 'model.p.low': 'model.p.low', 'data.p.low': 'data.p.low'}
+    """
     suffixes = {}
     for key in keys:
         parts = key.split(".")
