@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive
 
-from radreward.io.pages.html_page import HTMLPage
+from radreward.io.pages.html_page import HTMLPage, build_page
 from radreward.scorers import SCORERS
 from radreward.scorers.base import Scorer
 from radreward.scoring.pairs import Pairs
@@ -30,7 +31,6 @@ from radreward.serving.messages import (
     ScoreAnswer,
     ScoreRequest,
 )
-from radreward.serving.page import api_page, service_page
 from radreward.serving.request_guard import RequestGuard
 from radreward.serving.scoring import ScorerFailedError, ScoringJob
 from radreward.serving.scoring_queue import QueueFullError, ScoringQueue
@@ -40,6 +40,8 @@ from radreward.types import Side
 logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 5
 """Seconds after which a client should try again if the queue is full."""
+_SCRIPTS = ("marks", "metrics", "reports", "main")
+"""Scripts of the page in their order; a script may use earlier ones and the shared ones."""
 _ERRORS: dict[int | str, dict[str, Any]] = {
     421: {"description": "The service does not have the name in `Host`"},
     400: {"description": "The body is not JSON"},
@@ -70,7 +72,7 @@ def create_app(
     """
     limits = limits or ServiceLimits()
     queue = ScoringQueue(limits.max_requests)
-    page = service_page(_describe_metrics(scorers))
+    page = _service_page(_describe_metrics(scorers))
     hosts = {"localhost", "127.0.0.1", "::1", *map(str.lower, trusted_hosts)}
 
     @asynccontextmanager
@@ -111,8 +113,19 @@ def create_app(
         job = ScoringJob(selected, pairs, request.evidence)
         return ExactJSONResponse(_answer(request, await _run(queue, job, connection.receive, limits)))
 
-    _add_page(app, "/docs", api_page(app.openapi()))
+    _add_page(app, "/docs", _api_page(app.openapi()))
     return app
+
+
+def _service_page(metrics: Sequence[MetricDescription]) -> HTMLPage:
+    """Return the page for these metrics, in this order; it sends reports to its own server only, and stores nothing."""
+    data = {"metrics": [metric.model_dump() for metric in metrics]}
+    return build_page("Compare two reports · radreward", data, files("radreward.serving"), _SCRIPTS, connects=True)
+
+
+def _api_page(openapi: Mapping[str, Any]) -> HTMLPage:
+    """Return the page of the requests and answers that an OpenAPI document describes."""
+    return build_page("Requests and answers · radreward", {"openapi": openapi}, files("radreward.serving"), ["api"])
 
 
 def _add_page(app: FastAPI, path: str, page: HTMLPage) -> None:
