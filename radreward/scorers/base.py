@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from radreward.criteria import Criteria
 from radreward.errors import InputError
@@ -61,6 +61,12 @@ class Scorer(ABC):
     requires_report: bool = False
     normalizes_text: bool = True
     pairs_per_window: int | None = None
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Check that the class can score."""
+        if cls._score_valid is Scorer._score_valid and cls._score_in_context is Scorer._score_in_context:
+            raise TypeError(f"{cls.__name__} must implement `_score_valid` or `_score_in_context`")
+        return super().__new__(cls)
 
     def __repr__(self) -> str:
         """Return name, class, device, precision and outputs."""
@@ -153,9 +159,8 @@ class Scorer(ABC):
             scores = scores._replace(errors=self.criteria.number_of_errors(scores.error_counts))
         total, quality, status = scores.total, scores.quality, list(scores.status)
         if quality is not None:
-            quality[[index for index in valid if wording_key(references[index]) == wording_key(candidates[index])]] = (
-                1.0
-            )
+            same = [index for index in valid if wording_key(references[index]) == wording_key(candidates[index])]
+            quality[same] = 1.0
         for values in (quality, scores.errors):
             if values is not None:
                 values[~total.isfinite()] = math.nan
@@ -237,12 +242,12 @@ class Scorer(ABC):
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
     ) -> Scores:
-        """Score pairs of non-empty texts with the contexts of the patients, which the default ignores."""
+        """Score pairs of non-empty texts with the contexts of the patients; the default is `_score_valid`."""
         return self._score_valid(references, candidates)
 
-    @abstractmethod
     def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
         """Score pairs of non-empty texts. There may be no pairs."""
+        raise NotImplementedError
 
     @abstractmethod
     def fingerprint(self) -> str:

@@ -115,10 +115,6 @@ class Crimson(StatelessScorer):
         """See `Scorer.mark_findings`."""
         return complete_findings(texts)
 
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer._score_valid`."""
-        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
-
     def _count_errors(self, findings: Sequence[JudgedFinding]) -> list[float]:
         counts = dict.fromkeys(self.criteria.tags, 0.0)
         for entry in findings:

@@ -61,6 +61,10 @@ class Short(Complete):
         return Scores(torch.ones(1), None, None, ("ok",) * len(candidates))
 
 
+class Silent(Complete):
+    _score_valid = Scorer._score_valid
+
+
 class Picky(Complete):
     def __init__(self, needed):
         pass
@@ -137,6 +141,10 @@ def test_fingerprint_depends_on_file_content(file: Path, tmp_path: Path) -> None
         ("my_file.py:number", "a Scorer of that name but got an object of type int"),
         ("my_file.py:Counter", r"my_file\.py:Counter: Expected a function .* but got another class"),
         ("my_file.py:Picky", r"my_file\.py:Picky: cannot be constructed \(TypeError: .*needed"),
+        (
+            "my_file.py:Silent",
+            r"constructed \(TypeError: Silent must implement `_score_valid` or `_score_in_context`\)",
+        ),
         ("my_file.py:a-b", r"my_file\.py:a-b: Expected a metric as my_file\.py:my_metric"),
         ("broken.py:metric", r"broken\.py: cannot be imported \(ZeroDivisionError: division by zero\)"),
     ],

@@ -31,7 +31,7 @@ from radreward.systems.er2score.patient_findings import findings_for_patient
 from radreward.systems.er2score.rules import AGREEMENT, RuleDecision, decide
 from radreward.systems.er2score.statements import StatementEvidence, list_errors, locate_errors, mark_statements
 from radreward.text.normalization import wording_key
-from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import Scores, Side, TokenPath
 
@@ -171,10 +171,6 @@ class RewardModelScorer(Scorer):
             self.on_too_long,
             {name: value.float() for name, value in artifact.weights_to_save().items()},
         )
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        """See `Scorer._score_valid`."""
-        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]

@@ -30,7 +30,7 @@ from radreward.systems.ratescore.matching import Matches
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE, finding_phrases, matched_qualities
 from radreward.systems.ratescore.taggers import CachingTagger, Tagger, load_tagger
 from radreward.text.entities import FINDING_TYPES
-from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER
 from radreward.types import ENTITY_TYPES, Entity, Scores, Side
 
@@ -112,9 +112,6 @@ class RaTEScore(Scorer):
     def mark_findings(self, evidence: Sequence[EntityMatch], texts: Mapping[Side, str]) -> list[MarkedFinding]:
         """See `Scorer.mark_findings`."""
         return complete_findings(texts, _mark_entities(evidence))
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
 
     @torch.no_grad()
     def _score_in_context(

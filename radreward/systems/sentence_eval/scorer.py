@@ -32,7 +32,7 @@ from radreward.systems.sentence_eval.judges.relation_judge import PAIRS_PER_BATC
 from radreward.systems.sentence_eval.quality import judged_quality
 from radreward.systems.sentence_eval.regressors import Regressor
 from radreward.systems.sentence_eval.score_features import FEATURE_SETS, FeatureSet, feature_names, feature_values
-from radreward.text.patient_context import NO_CONTEXT, PatientContext
+from radreward.text.patient_context import PatientContext
 from radreward.text.sentence_splitter import PAIRS_READ_TOGETHER, split_sentences
 from radreward.types import Scores, Side
 
@@ -123,9 +123,6 @@ class SentenceScorer(Scorer):
     def mark_findings(self, evidence: Sequence[JudgedSentence], texts: Mapping[Side, str]) -> list[MarkedFinding]:
         """See `Scorer.mark_findings`."""
         return complete_findings(texts, _mark_sentences(evidence, texts))
-
-    def _score_valid(self, references: Sequence[str], candidates: Sequence[str]) -> Scores:
-        return self._score_in_context(references, candidates, [NO_CONTEXT] * len(references))
 
     def _score_in_context(
         self, references: Sequence[str], candidates: Sequence[str], contexts: Sequence[PatientContext]
