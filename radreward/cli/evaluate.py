@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from radreward.cli.inputs import check_input
 from radreward.cli.metric_rows import metric_legend, ordered_rows
@@ -17,9 +17,9 @@ from radreward.io.terminal import print_line, print_status
 
 if TYPE_CHECKING:
     from radreward.criteria import Criteria
+    from radreward.data.collators.base import LabelledCandidate
     from radreward.modules import MetricTable
     from radreward.scorers import Scorer
-    from radreward.types import Candidate
 
 
 def run(
@@ -59,11 +59,9 @@ def _evaluate_scorer(data: Path, name: str, options: ScorerOptions, criteria: st
     scorer = load(name, **asdict(options))
     judged_by = _criteria(criteria, scorer, name)
     groups = list(read_groups(data, judged_by))
-    candidates = [
-        _Candidate(index, group.reference, candidate, f"group {group.id!r}, candidate {number}")
-        for index, group in enumerate(groups)
-        for number, candidate in enumerate(group.candidates, 1)
-    ]
+    from radreward.data.collators.base import candidates_of  # imports torch
+
+    candidates = list(candidates_of(groups))
     agreement, notes, failed = _measure(scorer, judged_by, candidates, data)
     fingerprint = data_fingerprint(data)
     notes += _training_notes(resolve(name, options.allow_download)[1], data, fingerprint)
@@ -111,15 +109,8 @@ def _evaluate_review(sheet: Path, output: Path | None) -> int:
     return 0
 
 
-class _Candidate(NamedTuple):
-    group: int
-    reference: str
-    candidate: Candidate
-    label: str
-
-
 def _measure(
-    scorer: Scorer, criteria: Criteria, candidates: list[_Candidate], data: Path
+    scorer: Scorer, criteria: Criteria, candidates: list[LabelledCandidate], data: Path
 ) -> tuple[MetricTable, list[str], list[str]]:
     """Return the agreement of the scores with the errors, notes on it, and the candidates without a score."""
     import torch
@@ -149,7 +140,7 @@ def _measure(
         reason = f"; the first is {failed[0]}" if failed else ""
         raise InputError(f"{data}: Expected at least one candidate that can be scored but got none{reason}.")
     errors = torch.stack([criteria.to_tensor(candidates[index].candidate.errors or {}) for index in scored])
-    group = torch.tensor([candidates[index].group for index in scored])
+    group = torch.tensor([candidates[index].group_index for index in scored])
     if scorer.criteria is None or scores.sub_scores is None:
         agreement = total_agreement(criteria, scorer.higher_is_better_output(scores)[scored], errors, group)
     else:
