@@ -13,7 +13,7 @@ import pyarrow as pa
 from radreward.data.iob import parse_entity_type, spans_from_iob
 from radreward.errors import InputError
 from radreward.io.tables import is_valid_utf8, read_json_lines, write_table
-from radreward.io.validated_rows import RowError, text_field
+from radreward.io.validated_rows import RowError, list_field, text_field
 from radreward.types import Entity
 
 _ENTITY_SCHEMA = pa.schema(
@@ -82,7 +82,7 @@ def _read_json(path: Path) -> Iterator[TaggedSentence]:
         if problem:
             raise _LineError(number, problem)
         try:
-            if "ner_tags" in row and names is None and any(type(tag) is int for tag in _list_field(row, "ner_tags")):
+            if "ner_tags" in row and names is None and any(type(tag) is int for tag in list_field(row, "ner_tags")):
                 names = _read_tag_names(path)
             yield from _parse_row(row, names or {})
         except InputError:
@@ -93,7 +93,7 @@ def _read_json(path: Path) -> Iterator[TaggedSentence]:
 
 def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[TaggedSentence]:
     if "tokens" in row:
-        tokens, tags = _parse_tokens(row["tokens"], "tokens"), _list_field(row, "ner_tags")
+        tokens, tags = _parse_tokens(row["tokens"], "tokens"), list_field(row, "ner_tags")
         if len(tags) != len(tokens):
             raise RowError(f"field 'ner_tags': Expected {len(tokens)} tags, one per token, but got {len(tags)}")
         yield sentence_from_tokens(
@@ -103,11 +103,11 @@ def _parse_row(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Tag
         yield from _parse_document(row)
     else:
         text = text_field(row, "text")
-        yield TaggedSentence(text, _parse_entities(text, _list_field(row, "entities")))
+        yield TaggedSentence(text, _parse_entities(text, list_field(row, "entities")))
 
 
 def _parse_document(row: Mapping[str, Any]) -> Iterator[TaggedSentence]:
-    sentences, labelled, offset = _list_field(row, "sentences"), _list_field(row, "ner"), 0
+    sentences, labelled, offset = list_field(row, "sentences"), list_field(row, "ner"), 0
     if len(sentences) != len(labelled):
         raise RowError(f"field 'ner': Expected {len(sentences)} lists, one per sentence, but got {len(labelled)}")
     for words, spans in zip(sentences, labelled, strict=True):
@@ -177,12 +177,6 @@ def _with_field_name(field: str, function: Any, value: Any) -> Any:
         return function(value)
     except ValueError as error:
         raise RowError(f"field {field!r}: {error}") from error
-
-
-def _list_field(row: Mapping[str, Any], field: str) -> list[Any]:
-    if not isinstance(row.get(field), list):
-        raise RowError(f"field {field!r}: Expected a list but got {row.get(field)!r}")
-    return list(row[field])
 
 
 def _parse_tokens(value: Any, field: str) -> list[str]:

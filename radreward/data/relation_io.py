@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from radreward.io.tables import is_valid_utf8, write_table
-from radreward.io.validated_rows import RowError, parse_json_cell, read_validated_rows
+from radreward.io.validated_rows import RowError, list_field, read_validated_rows
 
 RELATION_SCORES = (-1.0, 0.0, 0.5, 1.0)
 """Contradiction, nothing in common, partial agreement, same content."""
@@ -52,19 +52,12 @@ def read_relations(path: str | Path) -> Iterator[SentenceRelations]:
 
 
 def _parse_relations(values: Mapping[str, Any]) -> SentenceRelations:
-    texts = _list_field(values, "sentences")
+    texts = list_field(values, "sentences")
     if not texts or not all(isinstance(text, str) and text.strip() and is_valid_utf8(text) for text in texts):
         raise RowError("field 'sentences': Expected texts that are not empty")
     return SentenceRelations(
-        tuple(texts), tuple(_parse_pair(entry, len(texts)) for entry in _list_field(values, "pairs"))
+        tuple(texts), tuple(_parse_pair(entry, len(texts)) for entry in list_field(values, "pairs"))
     )
-
-
-def _list_field(values: Mapping[str, Any], field: str) -> list[Any]:
-    value = parse_json_cell(values.get(field), field)
-    if not isinstance(value, list):
-        raise RowError(f"field {field!r}: Expected a list but got {value!r}")
-    return value
 
 
 def _parse_pair(entry: Any, num_sentences: int) -> tuple[int, int, float]:

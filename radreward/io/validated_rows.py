@@ -123,6 +123,18 @@ def parse_json_cell(value: Any, name: str) -> Any:
         raise RowError(f"field {name!r}: Expected JSON ({error})") from error
 
 
+def list_field(values: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list of a row, see `parse_json_cell`.
+
+    Raises:
+        RowError: If the value is not a list.
+    """
+    value = parse_json_cell(values.get(name), name)
+    if not isinstance(value, list):
+        raise RowError(f"field {name!r}: Expected a list but got {value!r}")
+    return value
+
+
 def number_field(values: Mapping[str, Any], name: str, minimum: float, maximum: float) -> float | None:
     """Return a number of a row, or None if the field is empty, null, NaN or missing.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from radreward.criteria import Criteria
 from radreward.data.collators.sft import AnalysisWriter
 from radreward.errors import InputError
-from radreward.io.validated_rows import RowError, parse_json_cell, read_validated_rows, text_field
+from radreward.io.validated_rows import RowError, list_field, read_validated_rows, text_field
 from radreward.prompts.generative_template import ErrorAnalysis
 
 
@@ -65,7 +65,10 @@ def _description(error: Mapping[str, Any]) -> str:
 
 
 def _parse_row(values: Mapping[str, Any]) -> tuple[tuple[str, str], Mapping[str, Any]]:
-    stated, matched = (_list(values, name) for name in ("stated", "matched_findings"))
+    columns = ("stated", "matched_findings")
+    if missing := [name for name in columns if name not in values]:
+        raise RowError(f"field {missing[0]!r}: Expected a column of this name, as `--llm-task analysis` writes it")
+    stated, matched = (list_field(values, name) for name in columns)
     for error in stated:
         if not isinstance(error, Mapping) or not {"tag", "reference", "candidate", "description"} <= set(error):
             raise RowError(
@@ -75,12 +78,3 @@ def _parse_row(values: Mapping[str, Any]) -> tuple[tuple[str, str], Mapping[str,
         raise RowError(f"field 'matched_findings': Expected a list of texts but got {matched!r}")
     row = {"explanation": text_field(values, "explanation"), "stated": stated, "matched_findings": matched}
     return _key(text_field(values, "reference"), text_field(values, "candidate")), row
-
-
-def _list(values: Mapping[str, Any], name: str) -> Sequence[Any]:
-    if name not in values:
-        raise RowError(f"field {name!r}: Expected a column of this name, as `--llm-task analysis` writes it")
-    value = parse_json_cell(values[name], name)
-    if not isinstance(value, list):
-        raise RowError(f"field {name!r}: Expected a list but got {value!r}")
-    return value
