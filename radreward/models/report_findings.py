@@ -72,9 +72,10 @@ class ReportFindings(NamedTuple):
         >>> [fact.finding for fact in findings.facts]
         ['scar']
         """
-        retained = (fact for fact in self.facts if fact.finding not in replaced)
+        retained = [fact for fact in self.facts if fact.finding not in replaced]
+        added = (fact for fact in chain.from_iterable(recognized.values()) if fact not in retained)
         return self._replace(
-            facts=_in_order((*retained, *chain.from_iterable(recognized.values()))),
+            facts=_in_order((*retained, *added)),
             unread=tuple(text for text in self.unread if text not in recognized),
             recognized={**self.recognized, **recognized},
         )
