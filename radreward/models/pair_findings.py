@@ -60,7 +60,9 @@ class _Statement(NamedTuple):
     read: frozenset[str]
     """Findings that the rules read in it."""
     recognized: frozenset[str]
-    """Findings for which its sentence was taken before."""
+    """Findings without a match for which its sentence was taken before."""
+    matched: frozenset[str] = frozenset()
+    """Findings with a match for which the sentence of a clause was taken before."""
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -75,7 +77,7 @@ class _Statement(NamedTuple):
     def means(self, finding: str, readings: Mapping[str, Reading]) -> bool:
         """Return True if it may mean a finding, rather than another one; without a reading, it reports none."""
         near = readings[self.text].near if self.text in readings else ()
-        return finding in near and self.read.isdisjoint(near[: near.index(finding)])
+        return finding in near and (self.read | self.matched).isdisjoint(near[: near.index(finding)])
 
 
 class _OpenSide(NamedTuple):
@@ -139,15 +141,16 @@ def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iter
     """
     for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
+        matching = frozenset(own for own in recognized if any(is_related(own, other) for other in matched))
         texts = (sentence, *clauses_of(sentence))
         for text in (text for text in texts if not calls_normal(text)):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
             if len(read) > 1 and len(texts) > 1 and text == sentence:
                 continue
-            if not any(is_related(own, other) for own in read | recognized for other in matched) and (
-                read or may_report_finding(text)
-            ):
-                yield _Statement(text, sentence, read, recognized)
+            if any(is_related(own, other) for own in read for other in matched) or (matching and text == sentence):
+                continue
+            if read or may_report_finding(text):
+                yield _Statement(text, sentence, read, recognized - matching, matching)
 
 
 def _with_taken(findings: ReportFindings, taken: Iterable[tuple[_Statement, Fact]]) -> ReportFindings:
@@ -156,4 +159,7 @@ def _with_taken(findings: ReportFindings, taken: Iterable[tuple[_Statement, Fact
     for entry, fact in taken:
         recognized[entry.sentence] += (fact,)
         replaced |= entry.replaced
+    for sentence, facts in recognized.items():  # other clauses keep what they state
+        before = (fact for fact in findings.recognized.get(sentence, ()) if fact.finding not in replaced)
+        recognized[sentence] = (*before, *facts)
     return findings.with_recognized(recognized, replaced) if recognized else findings

@@ -19,7 +19,7 @@ from radreward.models.finding_classifier import (
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
-from radreward.text.lexicon import lowercase_same_length
+from radreward.text.lexicon import lowercase_same_length, match_lexicon
 from radreward.text.mentions import find_mentions
 from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.recognition import reads_as_report
@@ -34,6 +34,10 @@ _CLAUSE = re.compile(r"\s*[,;:]\s+|\s+(?:and|as well as|but|plus|which|while|whe
 _MIN_WORDS = 3
 """Lowest number of words of a clause that may be taken for a finding."""
 _CLAUSE_MARK = re.compile(r"\s*[,;:]\s+")
+_PARTS = frozenset("BZ")
+"""Categories of the lexicon: adjectives of body parts, and zones of the lungs."""
+_SIDE = re.compile(r"(?:left|right|both|bilateral(?:ly)?|unilateral)(?:[ -]side[ds]?)?", re.IGNORECASE)
+"""Zones that belong to anything."""
 _NOTHING: Mapping[str, tuple[Fact, ...]] = MappingProxyType({})
 
 
@@ -72,9 +76,10 @@ class ReportFindings(NamedTuple):
         >>> [fact.finding for fact in findings.facts]
         ['scar']
         """
-        retained = (fact for fact in self.facts if fact.finding not in replaced)
+        retained = [fact for fact in self.facts if fact.finding not in replaced]
+        added = (fact for fact in chain.from_iterable(recognized.values()) if fact not in retained)
         return self._replace(
-            facts=_in_order((*retained, *chain.from_iterable(recognized.values()))),
+            facts=_in_order((*retained, *added)),
             unread=tuple(text for text in self.unread if text not in recognized),
             recognized={**self.recognized, **recognized},
         )
@@ -155,18 +160,31 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def describes_finding(text: str, classifier: FindingClassifier) -> bool:
-    """Return True if a sentence of a text is within `LIKELY`, and its most probable finding is `CERTAIN`.
+    """Return True if a sentence of a text is within `LIKELY`, and describes one finding or a part of the chest.
 
-    An everyday sentence may be such a one: "Air has leaked from the tyre."
+    It describes one finding if its most probable finding is `CERTAIN`, and a part of the chest if it has a word for
+    one, as a disease that the vocabulary does not know. An everyday sentence may describe a finding: "Air has leaked
+    from the tyre."
 
     >>> from radreward.models.finding_classifier import embedded_classifier
-    >>> texts = "The backbone bends to the left.", "The cat sat."
+    >>> texts = "The backbone bends to the left.", "Arteriovenous malformation of the left lower lobe.", "The cat sat."
     >>> [describes_finding(text, embedded_classifier()) for text in texts]
-    [True, False]
+    [True, True, False]
     """
     sentences = split_sentences(text[:MAX_REPORT_CHARS])
-    certain = [sentence for sentence, found in classifier.readings(sentences).items() if found.share >= CERTAIN]
-    return len(classifier.dismissed(certain, LIKELY)) < len(certain)
+    described = [
+        sentence
+        for sentence, found in classifier.readings(sentences).items()
+        if found.share >= CERTAIN or _names_part(sentence)
+    ]
+    return len(classifier.dismissed(described, LIKELY)) < len(described)
+
+
+def _names_part(sentence: str) -> bool:
+    return any(
+        match.category in _PARTS and not _SIDE.fullmatch(sentence, match.start, match.end)
+        for match in match_lexicon(sentence)
+    )
 
 
 def is_report(text: str) -> bool:

@@ -107,7 +107,7 @@ SCORERS = {
         facts=ScorerFacts(
             needs="nothing",
             mean="total: no, longer references allow more errors; quality, of models that have one: yes",
-            good=f"0 for the reference itself, −0.02 without an error, −0.8 with one, {_TYPICAL_VALUES}",
+            good=f"quality about 0.96 without an error, 0.60 with one; total −0.3 and −1.0, {_TYPICAL_VALUES}",
             licence="code, weights and MiniLM Apache-2.0; the weights were trained on SYNTHETIC reports only",
         ),
         folder=EMBEDDED_DIR,
@@ -119,7 +119,7 @@ SCORERS = {
         facts=ScorerFacts(
             needs="nothing; `ratescore:published` the models of the paper from the Hub",
             mean="total: as published, although normal statements that match hide missed findings; quality: yes",
-            good=f"quality about 0.96 without an error, 0.69 with one, {_TYPICAL_VALUES}",
+            good=f"quality about 0.96 without an error, 0.61 with one, {_TYPICAL_VALUES}",
             licence="code Apache-2.0; the published models have the terms of their pages",
         ),
         argument="models",
@@ -131,7 +131,7 @@ SCORERS = {
         facts=ScorerFacts(
             needs="nothing",
             mean="total: no; quality: yes",
-            good=f"quality about 0.96 without an error, 0.66 with one, {_TYPICAL_VALUES}",
+            good=f"quality about 0.96 without an error, 0.61 with one, {_TYPICAL_VALUES}",
             licence="code and weights Apache-2.0; trained on SYNTHETIC reports only",
         ),
         folder=_SYSTEMS_DIR / "sentence_eval" / "embedded" / "scorer",

@@ -147,3 +147,12 @@ def test_scorers_give_credit_to_a_finding_in_other_words(name: str) -> None:
     assert values is not None
     assert values[0] > 0.8
     assert not values[1] > 0.5
+
+
+def test_clause_beside_a_matching_one_is_taken_for_another_finding(classifier: FindingClassifier) -> None:
+    candidate = "Less fluid on the right than before, yet the lungs are wetter."
+    findings = candidate_findings("Smaller right effusion. Worse pulmonary edema.", candidate, classifier)
+    assert {fact.finding for fact in findings.facts} == {"edema", "effusion"}
+    assert len(findings.facts) == len(set(findings.facts))
+    assert {fact.finding for fact in findings.recognized[candidate]} == {"edema", "effusion"}
+    assert {fact.finding for fact in candidate_findings("Pulmonary edema.", candidate, classifier).facts} == {"edema"}

@@ -76,7 +76,13 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["The backbone bends slightly to the left.", "Liquid tracks between the right upper and middle lobes."]
+    "text",
+    [
+        "The backbone bends slightly to the left.",
+        "Liquid tracks between the right upper and middle lobes.",
+        "Pulmonary arteriovenous malformation in the left lower lobe.",
+        "Ground-glass focus in the apical segment of the right upper lobe.",
+    ],
 )
 def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
     assert not reads_as_report(text)
@@ -85,7 +91,14 @@ def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*OTHER_TEXTS, "Please find the invoice attached.", "Both wings of the hotel are full."]
+    "text",
+    [
+        *OTHER_TEXTS,
+        "Please find the invoice attached.",
+        "Both wings of the hotel are full.",
+        "There is a hole in the left sock.",
+        "mitralgan is the the is is",
+    ],
 )
 def test_other_text_describes_no_finding(text: str) -> None:
     assert not describes_finding(text, embedded_classifier())
