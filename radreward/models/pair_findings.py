@@ -16,8 +16,12 @@ from radreward.text.sentence_parser import sentence_facts
 from radreward.text.standard_wording import may_report_finding
 from radreward.text.unstated import calls_normal
 
-PairFindings = tuple[ReportFindings, ReportFindings]
-"""Findings of a reference and of its candidate."""
+
+class PairFindings(NamedTuple):
+    """Findings of a reference and of its candidate."""
+
+    reference: ReportFindings
+    candidate: ReportFindings
 
 
 def read_pairs(
@@ -130,7 +134,9 @@ class _OpenPair(NamedTuple):
         replaced = {finding for entry, _ in candidate for finding in entry.replaced}
         wanted = (fact for fact in self.candidate.unmatched if fact.finding not in replaced)
         reference = list(self.reference.take(wanted, readings))
-        return _with_taken(self.reference.findings, reference), _with_taken(self.candidate.findings, candidate)
+        return PairFindings(
+            _with_taken(self.reference.findings, reference), _with_taken(self.candidate.findings, candidate)
+        )
 
 
 def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:

@@ -69,7 +69,7 @@ def compare_statements(reports: Mapping[Side, str], classifier: FindingClassifie
     """
     texts = reports[Side.REFERENCE], reports[Side.CANDIDATE]
     [pair] = read_pairs([texts[0]], [texts[1]], classifier)
-    findings = {Side.REFERENCE: pair[0], Side.CANDIDATE: pair[1]}
+    findings = {Side.REFERENCE: pair.reference, Side.CANDIDATE: pair.candidate}
     facts = {side: entry.all_facts(read_report(reports[side]).facts) for side, entry in findings.items()}
     matches = match_facts(facts[Side.REFERENCE], facts[Side.CANDIDATE])
     sides = [_ReportSide(side, reports[side], findings[side], matches) for side in Side]

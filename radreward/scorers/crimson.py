@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -94,8 +93,8 @@ class Crimson(StatelessScorer):
         pairs = list(zip(references, candidates, strict=True))
         findings = read_pairs(references, candidates, self.classifier)
         rows = [
-            judge_findings(_all_facts(own[0], pair[0]), _all_facts(own[1], pair[1]), context)
-            for pair, own, context in zip(pairs, findings, contexts, strict=True)
+            judge_findings(_all_facts(own.reference, reference), _all_facts(own.candidate, candidate), context)
+            for (reference, candidate), own, context in zip(pairs, findings, contexts, strict=True)
         ]
         counts = torch.tensor([self._count_errors(row) for row in rows]).reshape(len(rows), len(self.criteria))
         return Scores(
@@ -104,8 +103,12 @@ class Crimson(StatelessScorer):
             error_counts=counts,
             status=tuple(map(_status, findings, pairs)),
             evidence=tuple(
-                (*row, *chain.from_iterable(map(_unread, Side, own, pair)))
-                for row, own, pair in zip(rows, findings, pairs, strict=True)
+                (
+                    *row,
+                    *_unread(Side.REFERENCE, own.reference, reference),
+                    *_unread(Side.CANDIDATE, own.candidate, candidate),
+                )
+                for row, own, (reference, candidate) in zip(rows, findings, pairs, strict=True)
             ),
         )
 

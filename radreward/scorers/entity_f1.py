@@ -94,7 +94,7 @@ class EntityF1(StatelessScorer):
             {
                 "missing": sorted(ref - cand),
                 "extra": sorted(cand - ref),
-                "unread": {side: entry.unread for side, entry in zip(Side, pair, strict=True)},
+                "unread": {Side.REFERENCE: pair.reference.unread, Side.CANDIDATE: pair.candidate.unread},
             }
             for (ref, cand), pair in zip(rows, findings, strict=True)
         )

@@ -50,7 +50,7 @@ def finding_phrases(
         own = chain.from_iterable(map(phrases.__getitem__, entry.unread))
         return entry._replace(unread=tuple(dict.fromkeys(own)))
 
-    return [(with_phrases(reference), with_phrases(candidate)) for reference, candidate in pairs]
+    return [PairFindings(with_phrases(pair.reference), with_phrases(pair.candidate)) for pair in pairs]
 
 
 def matched_qualities(
@@ -65,7 +65,8 @@ def matched_qualities(
 
     >>> from radreward.text.facts import Fact
     >>> one, both = ReportFindings((Fact("edema"),), ()), ReportFindings((Fact("edema"), Fact("scar")), ())
-    >>> matched_qualities([(one, one), (both, one)], [PatientContext()] * 2, EntityEncoder("tiny-bert"))
+    >>> pairs = [PairFindings(one, one), PairFindings(both, one)]
+    >>> matched_qualities(pairs, [PatientContext()] * 2, EntityEncoder("tiny-bert"))
     [1.0, 0.75]
     """
     comparisons = [compare_findings(*pair, context) for pair, context in zip(findings, contexts, strict=True)]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from radreward.models.pair_findings import PairFindings
 from radreward.models.report_findings import ReportFindings
 from radreward.systems.ratescore.quality import finding_phrases, matched_qualities
 from radreward.systems.ratescore.scorer import RaTEScore
@@ -47,14 +48,15 @@ def test_quality_of_unread_texts_equals_the_formula(
     ]
     right = 0.25 + 0.25 * sum(shares[0])
     wrong = 0.25 * sum(1 - share for side in shares for share in side)
-    pair = ReportFindings((), reference), ReportFindings((), candidate)
+    pair = PairFindings(ReportFindings((), reference), ReportFindings((), candidate))
     assert matched_qualities([pair], [NO_CONTEXT], scorer.encoder) == [pytest.approx(right / (right + wrong), abs=1e-5)]
 
 
 def test_the_encoder_compares_a_read_finding_with_unread_ones_only(scorer: RaTEScore) -> None:
     water, fluid = ReportFindings((), ("pleural effusion on the left",)), ReportFindings((Fact("effusion"),), ())
     other = ReportFindings((Fact("hemothorax"), Fact("scar")), ())
-    same, different = matched_qualities([(fluid, water), (fluid, other)], [NO_CONTEXT] * 2, scorer.encoder)
+    pairs = [PairFindings(fluid, water), PairFindings(fluid, other)]
+    same, different = matched_qualities(pairs, [NO_CONTEXT] * 2, scorer.encoder)
     assert same > 0.9
     assert different < 0.5
 
