@@ -34,8 +34,7 @@ from radreward.models import Backbone, PooledRewardModel, RewardModel, RewardMod
 from radreward.models.bert import BertSizes
 from radreward.models.precision import Precision, has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
-from radreward.scorers.registry import EMBEDDED_DIR
-from radreward.systems.er2score.scorer import RewardModelScorer, for_inference
+from radreward.systems.er2score.scorer import EMBEDDED_DIR, RewardModelScorer, for_inference
 from radreward.types import TokenPath
 
 VOCABULARY = (

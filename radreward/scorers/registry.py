@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _SYSTEMS_DIR = Path(__file__).parents[1] / "systems"
-EMBEDDED_DIR = _SYSTEMS_DIR / "er2score" / "embedded"
 
 
 class ScorerSpec(NamedTuple):
@@ -110,7 +109,7 @@ SCORERS = {
             good=f"quality about 0.96 without an error, 0.60 with one; total −0.3 and −1.0, {_TYPICAL_VALUES}",
             licence="code, weights and MiniLM Apache-2.0; the weights were trained on SYNTHETIC reports only",
         ),
-        folder=EMBEDDED_DIR,
+        folder=_SYSTEMS_DIR / "er2score" / "embedded",
     ),
     "ratescore": NamedScorer(
         title="RaTEScore",
