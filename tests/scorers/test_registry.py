@@ -30,7 +30,7 @@ def test_config_names_differ_and_are_those_of_the_classes() -> None:
 
 def test_page_about_scores_names_every_scorer_with_a_quality() -> None:
     text = Path(__file__).parents[2].joinpath("docs", "score.md").read_text(encoding="utf-8")
-    paragraph = next(part for part in text.split("\n\n") if part.startswith("Quality is "))
+    paragraph = next(part for part in text.split("\n\n") if part.startswith("| scorer | where m and e come from"))
     named = set(re.findall(r"`([\w-]+)`", paragraph)) & set(SCORERS)
     expected = {name for name, entry in SCORERS.items() if import_object(entry.spec.class_path).has_quality is True}
     assert named == expected | {"er2score"}  # whose model decides
