@@ -73,12 +73,15 @@ def test_age_and_indication_weigh_the_quality_as_in_python(service: Service) -> 
 
 
 def close(value: Any, other: Any) -> bool:
-    """Return True for equal JSON values; numbers may differ by rounding, because requests are scored together."""
+    """Return True for equal JSON values; numbers may differ by rounding, because requests are scored together.
+
+    Rewards have four decimals, of which the last one may differ, and a total is their sum.
+    """
     if isinstance(value, dict):
         return value.keys() == other.keys() and all(close(value[key], other[key]) for key in value)
     if isinstance(value, list):
         return len(value) == len(other) and all(map(close, value, other))
-    return bool(value == (pytest.approx(other, abs=1e-4) if isinstance(other, float) else other))
+    return bool(value == (pytest.approx(other, abs=5e-4) if isinstance(other, float) else other))
 
 
 def test_200_requests_16_at_once_get_their_own_scores(service: Service, pairs: list[dict[str, str]]) -> None:
