@@ -160,11 +160,11 @@ def _in_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def describes_finding(text: str, classifier: FindingClassifier) -> bool:
-    """Return True if a sentence of a text is within `LIKELY`, and describes one finding or a part of the chest.
+    """Return True if a sentence of a text is within `LIKELY`, and describes a known finding or names a body part.
 
-    It describes one finding if its most probable finding is `CERTAIN`, and a part of the chest if it has a word for
-    one, as a disease that the vocabulary does not know. An everyday sentence may describe a finding: "Air has leaked
-    from the tyre."
+    It describes a known finding if its most probable one is `CERTAIN`. A sentence about a disease that the vocabulary
+    does not know often names a body part; the sides left and right are none. An everyday sentence may describe a
+    finding: "Air has leaked from the tyre."
 
     >>> from radreward.models.finding_classifier import embedded_classifier
     >>> texts = "The backbone bends to the left.", "Arteriovenous malformation of the left lower lobe.", "The cat sat."

@@ -65,13 +65,7 @@ def synthesize(
     """
     given = reports if reports is None or isinstance(reports, ReportTexts) else ReportTexts(list(reports), [])
     generator = GroupGenerator(
-        criteria,
-        per_reference,
-        seed,
-        reports=given,
-        granularity=granularity,
-        max_findings=max_findings,
-        candidates=candidates,
+        criteria, per_reference, seed, given, granularity=granularity, max_findings=max_findings, candidates=candidates
     )
     return (generator.generate(number).group for number in _numbers(groups))
 
@@ -122,13 +116,7 @@ def synthesize_files(
             "%s: skipped %d rows without text, first row %d.", reports, len(given.empty_rows), given.empty_rows[0]
         )
     generator = GroupGenerator(
-        criteria,
-        per_reference,
-        seed,
-        reports=given,
-        granularity=granularity,
-        max_findings=max_findings,
-        candidates=candidates,
+        criteria, per_reference, seed, given, granularity=granularity, max_findings=max_findings, candidates=candidates
     )
     if groups is None:
         groups = len(given.texts) if given else _DEFAULT_GROUPS
