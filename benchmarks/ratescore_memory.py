@@ -21,13 +21,13 @@ from radreward.systems.ratescore import AffinityMatrix
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.scorer import RaTEScore
 from radreward.systems.ratescore.taggers import RuleTagger
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import GENERATED_FINDINGS
 
 
 def rows(number: int) -> Iterator[dict[str, str]]:
     """Yield pairs of reports of one sentence each."""
     rng = Random(0)
-    keys = tuple(FINDINGS)
+    keys = tuple(GENERATED_FINDINGS)
     for index in range(number):
         texts = (fact_sentence(sample_fact(sample_findings(rng, keys, 1)[0], rng), rng).text for _ in range(2))
         yield {"id": f"r{index}", **dict(zip(("reference", "candidate"), texts, strict=True))}

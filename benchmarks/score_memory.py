@@ -29,7 +29,7 @@ from radreward.models.precision import Precision, has_bfloat16_products
 from radreward.prompts import PlainPairTemplate
 from radreward.synthesis.fact_sampling import sample_fact, sample_findings
 from radreward.synthesis.grammar import fact_sentence
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import GENERATED_FINDINGS
 
 CHILD = """
 import re, sys
@@ -73,7 +73,7 @@ def rows(number: int) -> Iterator[dict[str, str]]:
 
 def report_rows(number: int) -> Iterator[dict[str, str]]:
     """Yield pairs of generated reports of eight findings, about 60 words."""
-    rng, keys = Random(0), tuple(FINDINGS)
+    rng, keys = Random(0), tuple(GENERATED_FINDINGS)
 
     def report() -> str:
         return " ".join(fact_sentence(sample_fact(key, rng), rng).text for key in sample_findings(rng, keys, 8))

@@ -18,7 +18,7 @@ from radreward.criteria import RadCliQCriteria
 from radreward.synthesis import synthesize
 from radreward.synthesis.fact_analysis_writer import FactAnalysisWriter
 from radreward.systems.green.categories import EXPLANATION, HEADINGS, category_label
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import GENERATED_FINDINGS
 
 TARGET = Path(__file__).parents[2] / "radreward" / "data" / "generator_tokenizer.json"
 VOCABULARY = 2048
@@ -36,7 +36,7 @@ def texts() -> Iterator[str]:
                 values = tuple(criteria.to_list(candidate.errors or {}))
                 yield writer.write(group.reference, candidate.text, values, criteria, rng).explanation
     yield from (f" {digit}" for digit in range(10) for _ in range(50))
-    for finding in FINDINGS.values():
+    for finding in GENERATED_FINDINGS.values():
         yield from (f" {noun.removeprefix('*')};" for noun in finding.names for _ in range(5))
 
 

@@ -21,7 +21,7 @@ from radreward.systems.ratescore.collator import EMBEDDED_MAX_LENGTH
 from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.entity_context import contextualize
 from radreward.systems.ratescore.taggers import RuleTagger
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS
 from radreward.text.sentence_splitter import split_sentences
 from radreward.types import Entity
 
@@ -37,7 +37,7 @@ def collect_entities(
     All names of findings, or the first `n_names`, are also negated. Present findings are named by their phrases. Body
     parts also occur alone, as in normal sentences.
     """
-    rng, keys = Random(seed), tuple(FINDINGS)
+    rng, keys = Random(seed), tuple(GENERATED_FINDINGS)
     facts = [sample_fact(sample_findings(rng, keys, 1)[0], rng) for _ in range(n_sentences)]
     findings: dict[Entity, frozenset[str]] = {}
     sentences = [fact_sentence(fact, rng).text for fact in facts]

@@ -21,7 +21,7 @@ from radreward.synthesis.grammar import fact_sentence, joint_sentence, normal_se
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.entities import phrase_type
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, remove_related
+from radreward.text.findings import GENERATED_FINDINGS, remove_related
 from radreward.text.lexicon import LexicalPhrase, find_phrases, inflections, load_lexicon
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_templates import ALL_CLEAR_STATEMENTS, FILLER_SENTENCES, NORMAL_STATEMENTS
@@ -39,7 +39,7 @@ _SEVERITIES = (
     *("tiny", "marked", "extensive", "slight", "trace"),
 )
 _ADVERBS = ("mildly", "moderately", "markedly", "severely", "minimally", "slightly")
-_COMMON_NAMES = tuple(name for finding in FINDINGS.values() for name in finding.plain_names[:4])
+_COMMON_NAMES = tuple(name for finding in GENERATED_FINDINGS.values() for name in finding.plain_names[:4])
 
 
 class _Clause(NamedTuple):
@@ -93,7 +93,7 @@ def _sample_clause(rng: Random, split: Split) -> _Clause:
 @lru_cache(1)
 def _grammar_heads() -> frozenset[str]:
     """Return names of the report grammar, which are never held out because every report uses them."""
-    names = (name for finding in FINDINGS.values() for name in finding.plain_names)
+    names = (name for finding in GENERATED_FINDINGS.values() for name in finding.plain_names)
     return frozenset(phrase.head for name in names for phrase in find_phrases(name))
 
 
@@ -113,7 +113,9 @@ def _report_clause(rng: Random) -> tuple[Sentence | None, _Clause]:
         return None, _clause(rng.choice(ALL_CLEAR_STATEMENTS), is_negated=True)
     if kind == "normal":
         return None, _clause(normal_sentence(rng.choice(tuple(NORMAL_STATEMENTS)), rng).text, is_negated=True)
-    keys = remove_related(sample_findings(rng, tuple(FINDINGS), 1 if kind == "fact" else rng.choice((2, 2, 3))))
+    keys = remove_related(
+        sample_findings(rng, tuple(GENERATED_FINDINGS), 1 if kind == "fact" else rng.choice((2, 2, 3)))
+    )
     facts = [sample_plain_fact(key, rng) if kind == "facts" else sample_fact(key, rng) for key in keys]
     if kind == "absent":
         facts = [Fact(fact.finding, "absent") for fact in facts]

@@ -8,7 +8,7 @@ from random import Random
 from radreward.synthesis.grammar import fact_sentence, joint_sentence
 from radreward.synthesis.noun_phrases import capitalize_first
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, is_related
 from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.negation import drop_leading_negation
 from radreward.text.sentence_parser import ParsedSentence, parse_sentence
@@ -23,7 +23,7 @@ def similar_findings(fact: Fact) -> list[str]:
     region = FINDINGS[fact.finding].region
     return [
         key
-        for key, finding in FINDINGS.items()
+        for key, finding in GENERATED_FINDINGS.items()
         if finding.region == region
         and not is_related(key, fact.finding)
         and (not fact.location or fact.location in finding.locations)

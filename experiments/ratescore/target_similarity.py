@@ -15,12 +15,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, is_related
 from radreward.text.locations import LOCATION_WORDS
 from radreward.text.sentence_parser import parse_sentence
 from radreward.text.severity import SEVERITY_WORDS, first_severity
 
-FINDING_KEYS = tuple(FINDINGS)
+FINDING_KEYS = tuple(GENERATED_FINDINGS)
 LATERALITIES = ("", "left", "right", "bilateral")
 SEVERITIES = ("", *SEVERITY_WORDS)
 

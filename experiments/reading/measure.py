@@ -3,8 +3,8 @@
 python -m experiments.reading.measure
 
 The sentences were written by others who knew neither the rules nor the generator, and each states a finding. Some
-rules were written from those of first.jsonl and of third.jsonl; nobody has read second.jsonl and fourth.jsonl. The last
-two files have unusual words on purpose.
+rules were written from those of first.jsonl and of third.jsonl; nobody has read the others. The words of third.jsonl
+and fourth.jsonl are unusual on purpose; rare.jsonl has three sentences for each finding of rare_findings.txt.
 A finding is read if rules and writer both call it present or uncertain. Details are compared where both name the
 finding; several facts about it count as one.
 """
@@ -27,7 +27,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.report_parser import parse_report
 
 FOLDER = Path(__file__).parent
-FILES = ("first", "second", "third", "fourth")
+FILES = ("first", "second", "third", "fourth", "rare")
 CERTAINTIES = ("present", "uncertain", "absent")
 """In order of precedence over several facts about a finding."""
 SIDES = {"left": "left", "right": "right", "bilateral": "both"}

@@ -17,7 +17,7 @@ from experiments.sentence_eval.relation_score import ALL_CLEAR_FACT
 from radreward.synthesis.fact_sampling import sample_any_finding, sample_fact, sample_findings, sample_plain_fact
 from radreward.synthesis.perturbations.fact_edits import mirrored_location
 from radreward.text.facts import Fact
-from radreward.text.findings import FINDINGS, ancestors, is_related, remove_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, ancestors, is_related, remove_related
 from radreward.text.sentence_templates import FILLER_SENTENCES, NORMAL_STATEMENTS
 from radreward.text.severity import SEVERITY_WORDS
 
@@ -46,7 +46,7 @@ def sample_sentence_facts(rng: Random) -> Facts:
     if kind == "one":
         return (sample_fact(sample_any_finding(rng), rng),)
     count = rng.choice((1, 2, 3) if kind == "absent" else (2, 2, 3))
-    keys = remove_related(sample_findings(rng, tuple(FINDINGS), count))
+    keys = remove_related(sample_findings(rng, tuple(GENERATED_FINDINGS), count))
     if kind == "absent":
         return _absent([key for key in keys if not FINDINGS[key].is_device]) or sample_sentence_facts(rng)
     return tuple(sample_plain_fact(key, rng) for key in keys)
@@ -70,7 +70,9 @@ def vary_facts(kind: str, facts: Facts, rng: Random) -> Facts:
         contradiction = _contradict(fact, rng) if kind == "contrary" else ()
         return contradiction or sample_sentence_facts(rng)
     if kind == "near":
-        key = rng.choice([key for key, other in FINDINGS.items() if other.region == FINDINGS[fact.finding].region])
+        key = rng.choice(
+            [key for key, other in GENERATED_FINDINGS.items() if other.region == FINDINGS[fact.finding].region]
+        )
         return _absent([key]) if not fact.positive and fact.change is None else (sample_fact(key, rng),)
     if kind == "contrary":
         contradiction = _contradict(fact, rng)
@@ -86,7 +88,9 @@ def _absent(keys: Sequence[str]) -> Facts:
 def _contradict(fact: Fact, rng: Random) -> Facts:
     """Return facts that contradict a fact, or nothing if there are none."""
     if fact == ALL_CLEAR_FACT:
-        options = [key for key, finding in FINDINGS.items() if finding.is_significant and not finding.is_device]
+        options = [
+            key for key, finding in GENERATED_FINDINGS.items() if finding.is_significant and not finding.is_device
+        ]
         return (sample_fact(rng.choice(options), rng),)
     if fact.finding in lexicon_findings():
         return (negate_statement(fact, rng),)
@@ -97,7 +101,7 @@ def _contradict(fact: Fact, rng: Random) -> Facts:
         if normal and rng.random() < 0.4:
             return _absent(rng.choice(normal))
         return _absent([rng.choice(ancestors(fact.finding))])
-    kinds = [key for key in FINDINGS if fact.finding in ancestors(key)]
+    kinds = [key for key in GENERATED_FINDINGS if fact.finding in ancestors(key)]
     return (sample_fact(fact.finding if rng.random() < 0.6 else rng.choice(kinds), rng),)
 
 
@@ -106,10 +110,10 @@ def _vary_partly(facts: Facts, fact: Fact, rng: Random) -> Facts:
     if len(facts) > 1 and rng.random() < 0.5:
         return tuple(rng.sample(facts, k=rng.randint(1, len(facts) - 1)))
     kind = rng.random()
-    related = [key for key in FINDINGS if is_related(key, fact.finding)]
+    related = [key for key in GENERATED_FINDINGS if is_related(key, fact.finding)]
     if not fact.positive:
         if kind < 0.6 or fact.change:
-            keys = sample_findings(rng, tuple(FINDINGS), rng.choice((1, 1, 2)))
+            keys = sample_findings(rng, tuple(GENERATED_FINDINGS), rng.choice((1, 1, 2)))
             return _absent(remove_related([fact.finding, *(key for key in keys if not FINDINGS[key].is_device)]))
         return _absent([rng.choice(related)])
     if kind < 0.2:

@@ -27,20 +27,25 @@ NO_FINDING = "no_finding"
 DEVICES = "support_devices"
 
 OBSERVATIONS: dict[str, tuple[str, ...]] = {
-    "enlarged_cardiomediastinum": ("widemed", "medmass"),
+    "enlarged_cardiomediastinum": ("widemed", "medmass", "thymoma", "germcell"),
     "cardiomegaly": ("cardiomegaly", "lvh", "la"),
-    "lung_opacity": ("opacity", "interstitial", "fibrosis", "scar", "contusion", "hemorrhage", "infarct", "ards"),
-    "lung_lesion": ("nodule", "mass", "metastases", "cavity", "abscess", "granuloma"),
+    "lung_opacity": (
+        *("opacity", "interstitial", "fibrosis", "scar", "contusion", "hemorrhage", "infarct", "ards", "organizing"),
+        *("eosinophilic", "proteinosis", "nsip"),
+    ),
+    "lung_lesion": ("nodule", "mass", "metastases", "cavity", "abscess", "granuloma", "hamartoma", "hydatid"),
     "edema": ("edema", "congestion"),
     "consolidation": ("consolidation",),
     "pneumonia": ("pneumonia", "multifocal", "aspiration", "tuberculosis"),
     "atelectasis": ("atelectasis", "collapse"),
     "pneumothorax": ("pneumothorax", "tension", "hydropneumothorax"),
-    "pleural_effusion": ("effusion", "loculated", "hemothorax", "hydropneumothorax", "blunting", "fissure"),
+    "pleural_effusion": (
+        *("effusion", "loculated", "hemothorax", "hydropneumothorax", "blunting", "fissure", "chylothorax"),
+    ),
     "pleural_other": ("thickening", "plaque"),
     "fracture": (
         *("fracture", "ribfx", "oldribfx", "clavfx", "vertfx", "scapfx", "sternalfx", "humerusfx", "flail"),
-        "pathologicfx",
+        *("pathologicfx", "hipfx", "femurfx", "radiusfx", "scaphoidfx", "handfx", "elbowfx", "anklefx", "pelvicfx"),
     ),
     DEVICES: tuple(key for key, entry in FINDINGS.items() if entry.region == "devices" and key != "foreign"),
     NO_FINDING: (),

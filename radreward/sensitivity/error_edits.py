@@ -12,7 +12,7 @@ from radreward.synthesis.grammar import fact_sentence
 from radreward.synthesis.perturbations.fact_edits import other_sizes
 from radreward.synthesis.perturbations.sentence_edits import change_severity_word, closest_wording
 from radreward.text.facts import Fact, Sentence
-from radreward.text.findings import FINDINGS, can_mean_same, stated_finding
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, can_mean_same, stated_finding
 from radreward.text.locations import LOCATION_SUFFIXES, mirror_side
 from radreward.text.significance import significance_weight
 
@@ -133,7 +133,7 @@ def false_finding(report: Sequence[Sentence], rng: Random, stated: Iterable[str]
     names = {*stated, *(fact.finding for sentence in report for fact in sentence.facts)}
     options = [
         key
-        for key, finding in FINDINGS.items()
+        for key, finding in GENERATED_FINDINGS.items()
         if not finding.is_device and not any(can_mean_same(key, other) for other in names)
     ]
     while not significance_weight(fact := sample_fact(sample_findings(rng, options, 1)[0], rng)._replace(change=None)):

@@ -10,7 +10,7 @@ from radreward.synthesis.elaborate_wording import NORMAL_SUBJECTS
 from radreward.synthesis.noun_phrases import NounPhrase, capitalize_first, join_words, noun_phrase
 from radreward.text.facts import Fact, Section, Sentence
 from radreward.text.finding_relations import SHOWN_BY_SIGN
-from radreward.text.findings import FINDINGS, can_mean_same
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, can_mean_same
 from radreward.text.locations import LOCATION_SUFFIXES
 
 _MAX_SHARED = 5
@@ -144,7 +144,7 @@ def _alternatives(key: str) -> tuple[str, ...]:
     """Return the findings that a name can mean, without its signs."""
     return tuple(
         other
-        for other, finding in FINDINGS.items()
+        for other, finding in GENERATED_FINDINGS.items()
         if other != key and other not in SHOWN_BY_SIGN and not finding.is_device and can_mean_same(key, other)
     )
 

@@ -7,7 +7,7 @@ from random import Random
 
 from radreward.text.bone_levels import LEVELS
 from radreward.text.facts import Change, Fact
-from radreward.text.findings import FINDINGS, Finding, is_related, remove_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, Finding, is_related, remove_related
 from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.severity import SEVERITY_WORDS
 
@@ -69,7 +69,7 @@ def sample_findings(rng: Random, keys: Sequence[str], count: int) -> list[str]:
 
 def sample_any_finding(rng: Random) -> str:
     """Return one sampled finding of the vocabulary."""
-    return sample_findings(rng, tuple(FINDINGS), 1)[0]
+    return sample_findings(rng, tuple(GENERATED_FINDINGS), 1)[0]
 
 
 def sample_fact(key: str, rng: Random) -> Fact:
@@ -123,7 +123,7 @@ def sample_facts(rng: Random, max_findings: int | None = None, common_only: bool
     if rng.random() < 0.75:
         cluster = rng.choices([entry for _, entry in FINDING_CLUSTERS], [weight for weight, _ in FINDING_CLUSTERS])[0]
         keys += [key for key, probability in cluster if rng.random() < probability]
-    keys += sample_findings(rng, tuple(FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
+    keys += sample_findings(rng, tuple(GENERATED_FINDINGS), rng.choices((0, 1, 2, 3), (4, 4, 2, 1))[0])
     if common_only:
         keys = [key for key in keys if key in COMMON_FINDINGS]
     if max_findings is not None:
@@ -146,7 +146,7 @@ def sample_many_facts(rng: Random, count: int) -> tuple[Fact, ...]:
     while len(keys) < count:
         cluster = rng.choices([entry for _, entry in FINDING_CLUSTERS], [weight for weight, _ in FINDING_CLUSTERS])[0]
         keys += [key for key, probability in cluster if rng.random() < probability]
-        keys = remove_related([*keys, *sample_findings(rng, tuple(FINDINGS), rng.choice((0, 1, 1, 2)))])
+        keys = remove_related([*keys, *sample_findings(rng, tuple(GENERATED_FINDINGS), rng.choice((0, 1, 1, 2)))])
     facts: list[Fact] = []
     for key in rng.sample(keys, k=count):
         if "left" in FINDINGS[key].locations and rng.random() < _BOTH_SIDES_SHARE:

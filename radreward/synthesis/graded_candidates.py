@@ -24,7 +24,7 @@ from radreward.synthesis.perturbations.fact_edits import (
 )
 from radreward.synthesis.perturbations.report_edits import can_replace_fact, paraphrase, replace_fact
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.findings import FINDINGS, can_mean_same
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, can_mean_same
 from radreward.text.significance import significance_level, significance_weight
 
 _MAX_OTHER_ERRORS = 2
@@ -67,7 +67,7 @@ class GradedWriter(CandidateWriter):
 def unrelated_fact(fact: Fact, report: AnnotatedReport, rng: Random) -> Fact:
     """Return a finding that cannot mean one of the report, mostly of the same region, at the same place if possible."""
     stated = {other.finding for other in (fact, *report.facts)}
-    options = [key for key in FINDINGS if not any(can_mean_same(key, name) for name in stated)]
+    options = [key for key in GENERATED_FINDINGS if not any(can_mean_same(key, name) for name in stated)]
     near = [key for key in options if FINDINGS[key].region == FINDINGS[fact.finding].region]
     other = sample_fact(
         sample_findings(rng, near if near and rng.random() < _SAME_REGION_SHARE else options, 1)[0], rng

@@ -29,7 +29,7 @@ from radreward.synthesis.noun_phrases import (
 from radreward.synthesis.report_prose import add_prose
 from radreward.synthesis.report_styles import FrequentChoiceRandom, ReportStyle, apply_style, sample_style
 from radreward.text.facts import AnnotatedReport, Fact, Section, Sentence
-from radreward.text.findings import FINDINGS, URGENCIES, ancestors, is_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, URGENCIES, ancestors, is_related
 from radreward.text.sentence_templates import (
     ABSENT_TEMPLATES,
     ALL_CLEAR_STATEMENTS,
@@ -63,7 +63,9 @@ MAX_CONCLUSIONS = 5
 """Maximum number of findings that an impression repeats, the most urgent first."""
 _NEGATIVES = ("pneumothorax", "effusion", "consolidation", "edema", "fracture", "nodule", "pneumonia", "freeair")
 """Findings that reports often negate."""
-_OTHER_NEGATIVES = tuple(key for key, finding in FINDINGS.items() if not finding.is_device and key not in _NEGATIVES)
+_OTHER_NEGATIVES = tuple(
+    key for key, finding in GENERATED_FINDINGS.items() if not finding.is_device and key not in _NEGATIVES
+)
 _NUM_OTHER_NEGATIVES = 3
 """Number of further findings that a report may negate, with the same probability."""
 

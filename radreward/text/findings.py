@@ -1,4 +1,4 @@
-"""The vocabulary of chest radiograph findings, read from findings.txt and more_names.txt."""
+"""The vocabulary of chest radiograph findings, read from findings.txt, rare_findings.txt and more_names.txt."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Finding:
 def _parse_finding(line: str, more_names: dict[str, tuple[str, ...]]) -> Finding:
     key, urgency, region, parent, location_group, flags, names = (part.strip() for part in line.split("|"))
     if urgency not in URGENCIES or location_group not in LOCATIONS:
-        raise AssertionError(f"findings.txt: Expected a valid significance and location group in the line of {key!r}.")
+        raise AssertionError(f"Finding {key!r}: Expected a valid significance and location group in its line.")
     return Finding(
         key=key,
         urgency=next(level for level in URGENCIES if level == urgency),
@@ -84,15 +84,17 @@ def _read_lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _read_findings() -> dict[str, Finding]:
+def _read_findings(file: str) -> dict[str, Finding]:
     rows = (line.split("|") for line in _read_lines("more_names.txt"))
     more_names = {key.strip(): _split_names(names) for key, names in rows}
-    findings = (_parse_finding(line, more_names) for line in _read_lines("findings.txt"))
+    findings = (_parse_finding(line, more_names) for line in _read_lines(file))
     return {finding.key: finding for finding in findings}
 
 
-FINDINGS: dict[str, Finding] = _read_findings()
-"""All findings by key."""
+GENERATED_FINDINGS: dict[str, Finding] = _read_findings("findings.txt")
+"""Findings that generated reports can have, by key."""
+FINDINGS: dict[str, Finding] = GENERATED_FINDINGS | _read_findings("rare_findings.txt")
+"""All findings by key; the rare ones are only read."""
 MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal", "chesttube": "chesttubemal", "cvc": "cvcmal", "picc": "piccmal"}
 """Keys of tubes → keys of the same tubes with their tip in a wrong place."""
 

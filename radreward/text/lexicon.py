@@ -10,7 +10,7 @@ from itertools import groupby
 from os.path import commonprefix
 from typing import Literal, NamedTuple, cast
 
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS
 from radreward.text.phrase_index import PhraseIndex
 from radreward.text.section_files import read_sections
 from radreward.text.spelling import spellings
@@ -93,11 +93,13 @@ def inflections(phrase: str) -> Iterator[str]:
 
 @lru_cache(1)
 def load_lexicon() -> Mapping[str, tuple[str, ...]]:
-    """Return all sections of the lexicon; the section "device" includes the devices of findings.txt."""
+    """Return all sections of the lexicon; "device" includes the devices, and "disease" the other rare findings."""
     sections = {
         name: [" ".join(phrase.split()).lower() for phrase in " ".join(lines).split(";") if phrase.strip()]
         for name, lines in read_sections("lexicon.txt").items()
     }
+    rare = [finding for key, finding in FINDINGS.items() if key not in GENERATED_FINDINGS and not finding.is_device]
+    sections["disease"] += [name.lower() for finding in rare for name in finding.plain_names]
     devices = (name.lower() for finding in FINDINGS.values() if finding.is_device for name in finding.plain_names)
     others = {phrase for section in ("finding", "form", "abnormal") for phrase in sections[section]}
     sections["device"] += [name for name in devices if name.split()[0] not in others and name not in others]

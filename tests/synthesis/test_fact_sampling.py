@@ -13,7 +13,7 @@ from radreward.synthesis.fact_sampling import (
     sample_facts,
     sample_findings,
 )
-from radreward.text.findings import FINDINGS, ancestors, is_related, remove_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, ancestors, is_related, remove_related
 from radreward.text.locations import LOCATIONS
 from radreward.text.severity import SEVERITY_WORDS
 
@@ -50,7 +50,7 @@ def test_sample_findings_weights_common_findings() -> None:
 def test_sample_facts_prefers_common_findings() -> None:
     counts = Counter(fact.finding for facts in SAMPLES for fact in facts)
     assert sum(counts[key] for key in COMMON_FINDINGS) > 0.6 * counts.total()
-    assert counts.keys() == FINDINGS.keys()
+    assert counts.keys() == GENERATED_FINDINGS.keys()
 
 
 def test_sample_facts_normal_report_frequency() -> None:

@@ -80,7 +80,7 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
     [
         "The backbone bends slightly to the left.",
         "Liquid tracks between the right upper and middle lobes.",
-        "Pulmonary arteriovenous malformation in the left lower lobe.",
+        "Alveolar microlithiasis in the left lower lobe.",
         "Ground-glass focus in the apical segment of the right upper lobe.",
     ],
 )

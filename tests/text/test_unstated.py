@@ -65,6 +65,8 @@ SENTENCES = (
     "F/u PTX.",
     "Please correlate clinically for pneumonia.",
     "Treated for pneumonia.",
+    "Venous obstruction: superior vena cava syndrome suspected clinically.",
+    "Lymphoma, follow-up visit.",
     "Under the assumption of pneumonia, follow-up is advised.",
     "Compared to the prior study, which showed an effusion, the lungs are clear.",
     "The prior study showed a large right effusion.",

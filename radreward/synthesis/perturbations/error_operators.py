@@ -22,7 +22,7 @@ from radreward.synthesis.perturbations.word_substitution import possibly_mention
 from radreward.text.fact_differences import REPORTABLE_CHANGES
 from radreward.text.fact_matching import is_included
 from radreward.text.facts import AnnotatedReport, Fact
-from radreward.text.findings import FINDINGS, MALPOSITIONED, is_related, remove_related
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, MALPOSITIONED, is_related, remove_related
 from radreward.text.locations import contains_location
 
 _OTHER_TIPS = MALPOSITIONED | {wrong: right for right, wrong in MALPOSITIONED.items()}
@@ -41,7 +41,7 @@ def add_false_findings(report: AnnotatedReport, count: int, rng: Random) -> Anno
     """State findings that the report does not have, in one sentence."""
     stated = {fact.finding for fact in report.facts if fact.positive or fact.change}
     excluded = possibly_mentioned(report).union(*map(_related_findings, stated))
-    options = [key for key in FINDINGS if key not in excluded]
+    options = [key for key in GENERATED_FINDINGS if key not in excluded]
     keys = remove_related(sample_findings(rng, options, count)) if options else []
     if len(keys) < count:
         return None
@@ -53,7 +53,7 @@ def add_false_findings(report: AnnotatedReport, count: int, rng: Random) -> Anno
 
 @cache
 def _related_findings(key: str) -> frozenset[str]:
-    return frozenset(other for other in FINDINGS if is_related(key, other))
+    return frozenset(other for other in GENERATED_FINDINGS if is_related(key, other))
 
 
 def _omit_finding(report: AnnotatedReport, rng: Random) -> AnnotatedReport | None:

@@ -8,7 +8,7 @@ from functools import cache
 from radreward.synthesis.fact_sampling import ALL_SIZES, SIZES, is_certain
 from radreward.text.facts import Change, Fact
 from radreward.text.finding_relations import MEANT_BY_VAGUE_NAME, SHOWN_BY_SIGN
-from radreward.text.findings import FINDINGS, ancestors
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS, ancestors
 from radreward.text.locations import mirror_side
 from radreward.text.measurements import MEASURED_FINDINGS, is_same_size
 from radreward.text.severity import SEVERITY_WORDS
@@ -111,7 +111,8 @@ def _less_certain_names(key: str) -> tuple[str, ...]:
     """Return the signs and the vague names of a finding, without its more general findings."""
     kinds = set(ancestors(key))
     names = [*SHOWN_BY_SIGN.items(), *MEANT_BY_VAGUE_NAME.items()]
-    return tuple(dict.fromkeys(name for name, meanings in names if meanings & kinds and name not in kinds))
+    less_certain = dict.fromkeys(name for name, meanings in names if meanings & kinds and name not in kinds)
+    return tuple(name for name in less_certain if name in GENERATED_FINDINGS)
 
 
 def more_specific_facts(fact: Fact) -> list[Fact]:
@@ -124,9 +125,9 @@ def more_specific_facts(fact: Fact) -> list[Fact]:
     >>> [shown.finding for shown in more_specific_facts(Fact("kerley"))]
     ['edema', 'lymphangitic']
     """
-    kinds = [key for key in FINDINGS if key != fact.finding and fact.finding in ancestors(key)]
+    kinds = [key for key in GENERATED_FINDINGS if key != fact.finding and fact.finding in ancestors(key)]
     meanings = [*SHOWN_BY_SIGN.get(fact.finding, ()), *MEANT_BY_VAGUE_NAME.get(fact.finding, ())]
-    names = dict.fromkeys([*kinds, *sorted(meanings)])
+    names = dict.fromkeys([*kinds, *(key for key in sorted(meanings) if key in GENERATED_FINDINGS)])
     return [_renamed(fact, key) for key in names if FINDINGS[key].can_change or not fact.change]
 
 

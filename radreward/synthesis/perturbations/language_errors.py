@@ -15,13 +15,13 @@ from radreward.criteria.error_counting import (
     to_radcliq_counts,
 )
 from radreward.text.facts import AnnotatedReport, Section
-from radreward.text.findings import FINDINGS
+from radreward.text.findings import FINDINGS, GENERATED_FINDINGS
 from radreward.text.report_parser import BODY_SECTIONS, is_heading
 from radreward.text.sentence_templates import CLINICAL_HISTORIES
 
 _MEDICAL_TERMS = frozenset(
     word.lower()
-    for finding in FINDINGS.values()
+    for finding in GENERATED_FINDINGS.values()
     for name in finding.names
     for word in re.findall(r"[A-Za-z]{6,}", name)
 )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
-from radreward.text.findings import FINDINGS, is_related
+from radreward.text.findings import GENERATED_FINDINGS, is_related
 from radreward.text.locations import LOCATION_PREFIXES, LOCATION_SUFFIXES, LOCATION_WORDS, mirror_side
 from radreward.text.report_parser import PartiallyParsedSentence
 from radreward.text.sentence_parser import FactSpans, Span, parse_sentence
@@ -71,7 +71,7 @@ def _possibly_mentioned(sentences: tuple[PartiallyParsedSentence, ...]) -> froze
     stems = frozenset().union(*(_stems(sentence.text) for sentence in sentences))
     return frozenset(
         key
-        for key, finding in FINDINGS.items()
+        for key, finding in GENERATED_FINDINGS.items()
         if any(is_related(key, other) for other in parsed)
         or (stems and any(_stems(name) <= stems for name in finding.names))
     )

@@ -43,6 +43,7 @@ class RuleTagger(Tagger):
 
 @lru_cache(1)
 def _fingerprint() -> str:
-    names = ("text/lexicon.txt", "text/lexicon.py", "text/negation.py", "text/entities.py", "text/findings.txt")
+    words = ("text/lexicon.txt", "text/findings.txt", "text/rare_findings.txt")
+    names = (*words, "text/lexicon.py", "text/negation.py", "text/entities.py")
     root = Path(str(resources.files("radreward")))
     return "rules-" + fingerprint([root / name for name in names])
