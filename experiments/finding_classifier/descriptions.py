@@ -1,8 +1,12 @@
-"""Statements in descriptions.txt: findings in words other than their names, no finding, and other findings."""
+"""Statements in descriptions.txt: findings in words other than their names, no finding, and other findings.
+
+Texts in no_reports.txt are about other subjects than chest radiographs; nothing is fitted to no_reports_held_out.txt.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from radreward.text.section_files import phrases_of, read_sections
 
@@ -46,6 +50,15 @@ def near_misses() -> dict[str, str]:
     """
     rows = (line.split(" | ") for line in _sections()["near misses"])
     return {text: key for key, texts in rows for text in phrases_of([texts])}
+
+
+def no_reports(name: str = "no_reports.txt") -> list[str]:
+    """Return texts about other subjects than chest radiographs, some of them in words of radiology, and nonsense.
+
+    >>> len(no_reports()), len(no_reports("no_reports_held_out.txt"))
+    (1000, 300)
+    """
+    return Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
 
 
 @cache

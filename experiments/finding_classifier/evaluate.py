@@ -5,7 +5,7 @@ python -m experiments.finding_classifier.evaluate --csv indiana_reports.csv
 SYNTHETIC statements of labelled.jsonl: limits were chosen with the development and the held-out part, and with the
 sentences of --csv. The independent parts were written later, by others who knew neither. A sentence of a study
 without codes reports none; one of a coded study that has a name of a coded finding reports one, even if it denies it;
-the others are left out.
+the others are left out. The last line counts texts of no_reports_held_out.txt; nobody has read them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from pathlib import Path
 from jsonargparse import ArgumentParser
 from sklearn.metrics import roc_auc_score
 
+from experiments.finding_classifier.descriptions import no_reports
 from experiments.openi.studies import Study, read_openi
 from radreward.cli.signature import add_signature
 from radreward.errors import InputError
 from radreward.io.text_tables import markdown_table, text_frame
 from radreward.models.finding_classifier import POSSIBLE, embedded_classifier, states_finding
+from radreward.models.report_findings import is_report
 from radreward.text.findings import FINDINGS
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.standard_wording import may_report_finding
@@ -89,6 +91,8 @@ def main(*, csv: Path | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     print(markdown_table(text_frame(HEADER, [row for name, labels in data.items() for row in rule_rows(name, labels)])))
+    others = no_reports("no_reports_held_out.txt")
+    print(f"Of {len(others)} texts about other subjects, {sum(map(is_report, others))} read as a report.")
     return 0
 
 

@@ -12,6 +12,7 @@ from experiments.finding_classifier.descriptions import (
     WRITERS,
     described_findings,
     near_misses,
+    no_reports,
     other_statements,
     plain_statements,
 )
@@ -88,6 +89,7 @@ def generate_statements(per_kind: int, seed: int = 0, writers: Sequence[str] = W
     statements += (LabelledStatement(text, key, "description") for text, key in described_findings(*writers).items())
     statements += (LabelledStatement(text, "", "plain") for text in (*plain_statements(*writers), *SIMILAR_NAMES))
     statements += (LabelledStatement(text, "", "near miss") for text in near_misses())
+    statements += (LabelledStatement(text, "", "no report") for text in no_reports())
     statements += (LabelledStatement(text, OTHER, "other finding") for text in other_statements())
     statements += [*_facts(10 * per_kind, rng), *_report_sentences(per_kind // 3, rng), *_filled_lines(per_kind, rng)]
     return list({entry.text.lower(): entry for entry in reversed(statements) if entry.text}.values())[::-1]

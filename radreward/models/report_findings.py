@@ -22,7 +22,7 @@ from radreward.text.findings import FINDINGS, ancestors
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
 from radreward.text.mentions import find_mentions
 from radreward.text.normalization import MAX_REPORT_CHARS
-from radreward.text.recognition import reads_as_report
+from radreward.text.recognition import addresses_reader, reads_as_report
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
 from radreward.text.sentence_splitter import split_sentences
@@ -171,7 +171,7 @@ def describes_finding(text: str, classifier: FindingClassifier) -> bool:
     >>> [describes_finding(text, embedded_classifier()) for text in texts]
     [True, True, False]
     """
-    sentences = split_sentences(text[:MAX_REPORT_CHARS])
+    sentences = [entry for entry in split_sentences(text[:MAX_REPORT_CHARS]) if not addresses_reader(entry)]
     described = [
         sentence
         for sentence, found in classifier.readings(sentences).items()

@@ -9,7 +9,7 @@ import pytest
 from radreward import load
 from radreward.models.finding_classifier import embedded_classifier
 from radreward.models.report_findings import describes_finding
-from radreward.scorers.status import STATUS_OK
+from radreward.scorers.status import STATUS_NO_REPORT, STATUS_OK
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import StyleSampler, brief_style, full_style, plain_style, statement_style
 from radreward.text.recognition import reads_as_report
@@ -50,6 +50,19 @@ OTHER_TEXTS = (
 )
 
 
+REFUSALS = (
+    "I'm sorry, but I can't help with interpreting chest X-rays.",
+    "I cannot view the image. Please provide the chest radiograph.",
+    "As an AI language model, I am unable to analyze medical images such as chest X-rays. Consult a radiologist.",
+    "Unfortunately, the image was not provided, so I can't describe the lungs or heart.",
+    "I am not able to determine whether there is a pneumothorax or an effusion.",
+    "Please upload the chest X-ray so that I can write the findings.",
+    "Here is the radiology report:",
+    "The image shows a chest X-ray of a patient.",
+)
+"""Answers of language models that state nothing, and a sentence that only names the examination."""
+
+
 @pytest.mark.parametrize("text", SHORT_REPORTS)
 def test_short_report_is_recognized(text: str) -> None:
     assert reads_as_report(text)
@@ -58,6 +71,18 @@ def test_short_report_is_recognized(text: str) -> None:
 @pytest.mark.parametrize("text", OTHER_TEXTS)
 def test_other_text_is_not(text: str) -> None:
     assert not reads_as_report(text)
+
+
+@pytest.mark.parametrize("name", ["er2score", "ratescore", "sentence-eval", "entity-f1", "crimson", "chexpert-f1"])
+def test_refusal_has_no_score(name: str) -> None:
+    scores = load(name).score(["The lungs are clear. The heart is normal."] * len(REFUSALS), REFUSALS)
+    assert set(scores.status) == {f"{STATUS_NO_REPORT} in the candidate"}
+
+
+def test_report_of_a_language_model_is_recognized() -> None:
+    assert reads_as_report("Here is the report for the given image. The heart is slightly enlarged.")
+    assert reads_as_report("Equal aeration, no shadows. As a language model, I cannot replace a radiologist.")
+    assert reads_as_report("I cannot exclude a pneumothorax.")
 
 
 @pytest.mark.parametrize("style", [brief_style, full_style, plain_style, statement_style])
@@ -72,7 +97,8 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
         rows = list(csv.DictReader(file))
     for fields in (["findings"], ["impression"], ["findings", "impression"]):
         texts = [" ".join(row[field] for field in fields).strip() for row in rows]
-        assert sum(not reads_as_report(text) for text in texts if text) == 0
+        not_recognized = {text for text in texts if text and not reads_as_report(text)}
+        assert not_recognized <= {"AP and lateral view of the chest."}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +120,7 @@ def test_finding_in_other_words_reads_as_a_report(text: str) -> None:
     "text",
     [
         *OTHER_TEXTS,
+        *REFUSALS,
         "Please find the invoice attached.",
         "Both wings of the hotel are full.",
         "There is a hole in the left sock.",

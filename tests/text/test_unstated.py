@@ -84,6 +84,7 @@ SENTENCES = (
     "No air after chest tube removal.",
     "Summation of rib shadows.",
     "Lack of an effusion.",
+    "It is impossible to tell whether there is a pneumothorax.",
     "Artefact is favoured over pneumonia.",
     "The appearance favors an artefact over pneumonia.",
     "Father had lung cancer.",
