@@ -22,6 +22,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.standard_wording import may_report_finding
+from radreward.text.unstated import calls_normal
 
 EMBEDDED_CLASSIFIER = Path(__file__).with_name("embedded") / "finding_classifier.safetensors"
 DATA_CARD, KEYS = "data_card", "findings"
@@ -140,11 +141,12 @@ class FindingClassifier:
         return frozenset(unread) - self.dismissed(unread, limits)
 
     def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
-        """Return those statements, such as the `unread_statements`, whose probability is below the limits."""
+        """Return those statements, such as the `unread_statements`, whose probability is below the limits.
+
+        The limits of a statement that calls something normal are at least `PROBABLE`.
+        """
         return frozenset(
-            text
-            for text, reading in self.readings(unread).items()
-            if reading.probability < (limits.named if names_finding(text) else limits.unknown)
+            text for text, found in self.readings(unread).items() if found.probability < _limit(text, limits)
         )
 
     def _compute(self, statements: list[str]) -> dict[str, Reading]:
@@ -219,6 +221,13 @@ def embedded_classifier(device: str = "cpu", precision: Precision = "fp32") -> F
 @lru_cache(4)
 def _embedded_classifier(device: str, precision: Precision) -> FindingClassifier:
     return FindingClassifier.load(device=device, precision=precision)
+
+
+def _limit(statement: str, limits: Limits) -> float:
+    """Return the lowest probability at which a statement counts."""
+    if calls_normal(statement):
+        limits = Limits(*map(max, limits, PROBABLE))
+    return limits.named if names_finding(statement) else limits.unknown
 
 
 def states_finding(statement: str) -> bool:
