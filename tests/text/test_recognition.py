@@ -58,9 +58,8 @@ REFUSALS = (
     "I am not able to determine whether there is a pneumothorax or an effusion.",
     "Please upload the chest X-ray so that I can write the findings.",
     "Here is the radiology report:",
-    "The image shows a chest X-ray of a patient.",
 )
-"""Answers of language models that state nothing, and a sentence that only names the examination."""
+"""Answers of language models that state nothing."""
 
 
 @pytest.mark.parametrize("text", SHORT_REPORTS)
@@ -97,8 +96,7 @@ def test_real_reports_are_recognized(openi_csv: Path) -> None:
         rows = list(csv.DictReader(file))
     for fields in (["findings"], ["impression"], ["findings", "impression"]):
         texts = [" ".join(row[field] for field in fields).strip() for row in rows]
-        not_recognized = {text for text in texts if text and not reads_as_report(text)}
-        assert not_recognized <= {"AP and lateral view of the chest."}
+        assert sum(not reads_as_report(text) for text in texts if text) == 0
 
 
 @pytest.mark.parametrize(
