@@ -75,7 +75,7 @@ def test_other_text_is_not(text: str) -> None:
 @pytest.mark.parametrize("name", ["er2score", "ratescore", "sentence-eval", "entity-f1", "crimson", "chexpert-f1"])
 def test_refusal_has_no_score(name: str) -> None:
     scores = load(name).score(["The lungs are clear. The heart is normal."] * len(REFUSALS), REFUSALS)
-    assert set(scores.status) == {f"{STATUS_NO_REPORT} in the candidate"}
+    assert set(scores.status) == {f"{'no entity' if name == 'ratescore' else STATUS_NO_REPORT} in the candidate"}
 
 
 def test_report_of_a_language_model_is_recognized() -> None:

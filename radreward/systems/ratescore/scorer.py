@@ -24,7 +24,7 @@ from radreward.scorers.base import Scorer
 from radreward.scorers.status import SCORED_STATUSES, STATUS_NO_ENTITIES, STATUS_OK, STATUS_TRUNCATED
 from radreward.systems.ratescore.affinity_matrix import WEIGHTS_FILE, AffinityMatrix
 from radreward.systems.ratescore.collator import embedded_entity_encoder, match_reports
-from radreward.systems.ratescore.encoder import EMBEDDED_ENTITY_ENCODER, EntityEncoder
+from radreward.systems.ratescore.encoder import EntityEncoder
 from radreward.systems.ratescore.functional import EntityContributions, score_loss_by_type
 from radreward.systems.ratescore.matching import Matches
 from radreward.systems.ratescore.quality import EQUAL_COSINE, UNRELATED_COSINE, finding_phrases, matched_qualities
@@ -100,7 +100,6 @@ class RaTEScore(Scorer):
         self.device = encoder.device
         self.training_info = dict(training_info or {})
         self.no_entity_score, self.on_too_long = no_entity_score, on_too_long
-        self.requires_report = encoder.name == EMBEDDED_ENTITY_ENCODER and no_entity_score is None
         self.total_range = (0.0 if affinity.clamp_cosines else None, 1.0)
         self.caching_tagger = CachingTagger(tagger)
         self.classifier = embedded_classifier(str(encoder.device))

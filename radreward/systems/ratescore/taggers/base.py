@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
+from radreward.text.recognition import addresses_reader
 from radreward.text.sentence_splitter import sentence_spans
 from radreward.types import Entity
 
@@ -28,13 +29,16 @@ class Tagger(ABC):
         """Write a folder that `load_tagger` reads: JSON with the kind of the tagger, and its weights as safetensors."""
 
     def tag_reports(self, reports: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """Return the entities of each report, with offsets in the report.
+        """Return the entities of each report, with offsets in the report; a sentence to the reader has none.
 
         >>> from radreward.systems.ratescore.taggers import RuleTagger
         >>> RuleTagger().tag_reports(["Clear lungs. No effusion."])[0][-1]
         Entity(name='effusion', type='Non-Abnormality', start=16, end=24)
         """
-        spans = [sentence_spans(report) for report in reports]
+        spans = [
+            [(start, end) for start, end in sentence_spans(report) if not addresses_reader(report[start:end])]
+            for report in reports
+        ]
         texts = [report[slice(*span)] for report, own in zip(reports, spans, strict=True) for span in own]
         distinct = list(dict.fromkeys(texts))
         tagged = dict(zip(distinct, self.tag(distinct), strict=True))
