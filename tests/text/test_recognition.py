@@ -82,6 +82,9 @@ def test_report_of_a_language_model_is_recognized() -> None:
     assert reads_as_report("Here is the report for the given image. The heart is slightly enlarged.")
     assert reads_as_report("Equal aeration, no shadows. As a language model, I cannot replace a radiologist.")
     assert reads_as_report("I cannot exclude a pneumothorax.")
+    assert reads_as_report("Here is the radiology report: Small left pleural effusion.")
+    assert reads_as_report("I cannot say that the right lower lobe pneumonia has improved.")
+    assert reads_as_report("Large left pneumothorax, please consult surgery.")
 
 
 @pytest.mark.parametrize("style", [brief_style, full_style, plain_style, statement_style])

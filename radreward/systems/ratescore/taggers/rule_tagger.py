@@ -43,7 +43,7 @@ class RuleTagger(Tagger):
 
 @lru_cache(1)
 def _fingerprint() -> str:
-    words = ("text/lexicon.txt", "text/findings.txt", "text/rare_findings.txt")
-    names = (*words, "text/lexicon.py", "text/negation.py", "text/entities.py")
+    words = ("text/lexicon.txt", "text/findings.txt", "text/rare_findings.txt", "text/addresses.txt")
+    names = (*words, "text/lexicon.py", "text/negation.py", "text/entities.py", "text/recognition.py")
     root = Path(str(resources.files("radreward")))
     return "rules-" + fingerprint([root / name for name in names])
