@@ -1,6 +1,7 @@
 """Reports of any style are recognized, other English text is not."""
 
 import csv
+import re
 from pathlib import Path
 from random import Random
 
@@ -13,6 +14,8 @@ from radreward.scorers.status import STATUS_NO_REPORT, STATUS_OK
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import StyleSampler, brief_style, full_style, plain_style, statement_style
 from radreward.text.recognition import reads_as_report
+from radreward.text.section_files import read_sections
+from radreward.text.sentence_splitter import split_sentences
 
 SHORT_REPORTS = (
     "Lungs are clear.",
@@ -58,6 +61,14 @@ REFUSALS = (
     "I am not able to determine whether there is a pneumothorax or an effusion.",
     "Please upload the chest X-ray so that I can write the findings.",
     "Here is the radiology report:",
+    "This is beyond what a language model can do.",
+    "We do not have access to the film.",
+    "Unable to analyze the medical image.",
+    "Feel free to ask again.",
+    "I would be happy to assist with chest anatomy.",
+    "I'd recommend consulting a radiologist about the lungs.",
+    "Can I help with another radiograph?",
+    "How may I help with the lungs?",
 )
 """Answers of language models that state nothing."""
 
@@ -78,10 +89,17 @@ def test_refusal_has_no_score(name: str) -> None:
     assert set(scores.status) == {f"{'no entity' if name == 'ratescore' else STATUS_NO_REPORT} in the candidate"}
 
 
+@pytest.mark.parametrize("cue", read_sections("addresses.txt")["addresses"])
+def test_each_cue_stands_in_a_refusal(cue: str) -> None:
+    sentences = [sentence for text in REFUSALS for sentence in split_sentences(text)]
+    assert any(re.search(cue, sentence.lower()) for sentence in sentences)
+
+
 def test_report_of_a_language_model_is_recognized() -> None:
     assert reads_as_report("Here is the report for the given image. The heart is slightly enlarged.")
     assert reads_as_report("Equal aeration, no shadows. As a language model, I cannot replace a radiologist.")
-    assert reads_as_report("I cannot exclude a pneumothorax.")
+    assert reads_as_report("I am unable to exclude a pneumothorax, and I will need the lateral view.")
+    assert reads_as_report("New mass on the left, consult a physician.")
     assert reads_as_report("Here is the radiology report: Small left pleural effusion.")
     assert reads_as_report("I cannot say that the right lower lobe pneumonia has improved.")
     assert reads_as_report("Large left pneumothorax, please consult surgery.")
