@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from radreward.text.changes import CHANGE
 from radreward.text.lexicon import lowercase_same_length, match_lexicon
 from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.section_files import read_sections
 from radreward.text.sentence_parser import sentence_facts
-from radreward.text.sentence_splitter import split_sentences
+from radreward.text.sentence_splitter import CACHED_SENTENCES, split_sentences
 
 _STATING_CATEGORIES = frozenset("ANDEXYGV")
 """Organs, findings, diseases, generic names, states and devices; words of location, size and form do not suffice."""
@@ -35,6 +36,7 @@ def reads_as_report(text: str) -> bool:
     return any(_states(sentence) for sentence in sentences if not addresses_reader(sentence))
 
 
+@lru_cache(CACHED_SENTENCES)
 def addresses_reader(sentence: str) -> bool:
     """Return True for a sentence of a language model about itself or the request.
 
