@@ -24,8 +24,8 @@ _ADDRESS = re.compile("|".join(rf"(?:{cue})" for cue in read_sections("addresses
 def reads_as_report(text: str) -> bool:
     """Return True if a sentence of a text has a word for a body part, a finding, a normal state or a change.
 
-    A sentence to the reader, such as the refusal of a language model, does not count. Recognizes all 3,236 reports of
-    Open-i.
+    A sentence that addresses the reader, such as the refusal of a language model, does not count. Recognizes all
+    3,236 reports of Open-i.
 
     >>> [reads_as_report(text) for text in ("Stable.", "No acute disease.", "WNL", "The cat sat on the mat.")]
     [True, True, True, False]

@@ -29,7 +29,7 @@ class Tagger(ABC):
         """Write a folder that `load_tagger` reads: JSON with the kind of the tagger, and its weights as safetensors."""
 
     def tag_reports(self, reports: Sequence[str]) -> list[tuple[Entity, ...]]:
-        """Return the entities of each report, with offsets in the report; a sentence to the reader has none.
+        """Return the entities of each report, with offsets in it; a sentence that addresses the reader has none.
 
         >>> from radreward.systems.ratescore.taggers import RuleTagger
         >>> RuleTagger().tag_reports(["Clear lungs. No effusion."])[0][-1]
