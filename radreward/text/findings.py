@@ -97,6 +97,14 @@ FINDINGS: dict[str, Finding] = GENERATED_FINDINGS | _read_findings("rare_finding
 """All findings by key; the rare ones are only read."""
 MALPOSITIONED = {"ett": "ettlow", "ngt": "ngtmal", "chesttube": "chesttubemal", "cvc": "cvcmal", "picc": "piccmal"}
 """Keys of tubes → keys of the same tubes with their tip in a wrong place."""
+BROKEN = {"pacemaker": "leadfracture", "sternotomy": "dehiscence"}
+"""Keys of devices → keys of the same devices with a broken part."""
+DISPLACED = (
+    MALPOSITIONED
+    | BROKEN
+    | {"dobhoff": "ngtmal", "swan": "swanmal", "port": "cvcmal", "dialysis": "cvcmal", "tunneled": "cvcmal"}
+)
+"""Keys of devices → keys of the same devices out of place; those that are no `MALPOSITIONED` are only read."""
 
 
 @cache
@@ -169,18 +177,26 @@ def stated_finding(key: str, location: str | None, is_healed: bool = False) -> s
 
     >>> stated_finding("ett", "right mainstem"), stated_finding("ett", "above carina")
     ('ettlow', 'ett')
-    >>> stated_finding("ribfx", "left", is_healed=True)
-    'oldribfx'
+    >>> [stated_finding(key, "left", is_healed=True) for key in ("ribfx", "clavfx", "effusion")]
+    ['oldribfx', 'oldfx', 'effusion']
     >>> stated_finding("fracture", "left rib5"), stated_finding("fracture", "thoracic T8")
     ('ribfx', 'vertfx')
     """
     if key == "fracture" and location in LEVELS:
         key = "ribfx" if location in RIBS else "vertfx"
-    if key == "ribfx" and is_healed:
-        return "oldribfx"
+    if is_healed:
+        return _healed(key)
     malpositioned = MALPOSITIONED.get(key)
     is_elsewhere = (key, location) in {("ngt", "right mainstem"), ("ett", "esophagus")}
     return malpositioned if malpositioned and (is_elsewhere or location in FINDINGS[malpositioned].locations) else key
+
+
+def _healed(key: str) -> str:
+    """Return what a finding is if it is old: a fracture is another one, the others are the same."""
+    if key in ("ribfx", "vertfx"):
+        return f"old{key}"
+    is_fracture = key == "fracture" or (FINDINGS[key].parent == "fracture" and FINDINGS[key].equals_parent)
+    return "oldfx" if is_fracture else key
 
 
 def remove_related(keys: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
-from radreward.text.findings import MALPOSITIONED
+from radreward.text.findings import DISPLACED
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, parse_report
 from radreward.text.sentence_parser import described_facts
 from radreward.text.sentence_splitter import CACHED_REPORTS
@@ -52,8 +52,8 @@ def _with_descriptors(sentence: Sentence) -> Sentence:
 
 
 def _described(fact: Fact, own: Fact) -> Fact:
-    """Return a fact with the descriptors of its sentence, and as malpositioned if this calls it displaced."""
-    if own.finding == MALPOSITIONED.get(fact.finding):
+    """Return a fact with the descriptors of its sentence, and as displaced or broken if this calls it so."""
+    if own.finding == DISPLACED.get(fact.finding):
         fact = fact._replace(finding=own.finding, location=own.location)
     return fact._replace(descriptors=own.descriptors)
 

@@ -20,7 +20,7 @@ from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, fi
 from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_locations import LOCATION, allowed_location, find_location
 from radreward.text.finding_states import organ_state
-from radreward.text.findings import FINDINGS, MALPOSITIONED, stated_finding
+from radreward.text.findings import BROKEN, DISPLACED, FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
     CARINA_DISTANCE,
@@ -156,7 +156,7 @@ def described_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
 
     Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned, and a
-    tracheal one that is too low.
+    tracheal one that is too low; a device with a broken part is another finding, too, see `BROKEN`.
 
     >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
     ('broken', 'left')
@@ -178,7 +178,8 @@ def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
     is_misplaced = "displaced" in words or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
-    if is_misplaced and "in place" not in words and (key := MALPOSITIONED.get(fact.finding)):
+    defective = DISPLACED if is_misplaced else BROKEN if "broken" in words else {}
+    if "in place" not in words and (key := defective.get(fact.finding)):
         fact = fact._replace(finding=key, location=allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(descriptors=tuple(sorted(words)))
 

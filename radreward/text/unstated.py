@@ -128,7 +128,7 @@ def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[s
 
 
 def calls_normal(statement: str) -> bool:
-    """Return True if a statement calls something normal or past: a name in it does not state a finding.
+    """Return True if a statement calls something normal or past, or only advises: a name in it states no finding.
 
     >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
     (True, False)

@@ -26,7 +26,7 @@ from experiments.openi.studies import Study
 from radreward.models.finding_classifier import OTHER
 from radreward.text.findings import FINDINGS, GENERATED_FINDINGS
 
-RARE_WRITERS = 3
+RARE_WRITERS = 7
 """Number of writers under whom the texts of rare findings stand."""
 
 

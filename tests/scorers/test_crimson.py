@@ -243,17 +243,17 @@ def test_text_that_is_no_report_gets_status() -> None:
 
 
 def test_evidence_lists_what_is_not_read() -> None:
-    reference = "Small left effusion. Odd contour of a rib."
+    reference = "Small left effusion. An odd shape near the spine."
     evidence = SCORER.score([reference], ["Small left effusion. The heart looks peculiar."]).evidence
     assert evidence is not None
     assert evidence[0][1:] == (
-        UnreadStatement(Side.REFERENCE, "Odd contour of a rib."),
+        UnreadStatement(Side.REFERENCE, "An odd shape near the spine."),
         UnreadStatement(Side.CANDIDATE, "The heart looks peculiar."),
     )
 
 
 def test_report_in_which_nothing_is_read_has_a_status() -> None:
-    odd = "Odd contour of a rib. Odd lungs."
+    odd = "An odd shape near the spine. Odd lungs."
     scores = SCORER.score(["Pneumonia.", odd, "Pneumonia.", odd], [odd, "Pneumonia.", f"{odd} Clear lungs.", odd])
     assert scores.status == (STATUS_CANDIDATE_UNREAD, STATUS_REFERENCE_UNREAD, STATUS_OK, STATUS_REFERENCE_UNREAD)
     assert scores.total[:3].tolist() == [0.0, pytest.approx(-1 / 3), 0.0]

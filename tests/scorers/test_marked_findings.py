@@ -80,7 +80,7 @@ def test_er2score_shows_findings_in_words_that_the_rules_do_not_know() -> None:
 
 @pytest.mark.parametrize("name", ["crimson", "entity-f1", "ratescore", "sentence-eval"])
 def test_statement_that_only_may_report_a_finding_is_not_read_and_not_missed(name: str) -> None:
-    odd, edema = "Curious look of the film.", "Edema."
+    odd, edema = "A strange look of the picture.", "Edema."
     scorer = load(name)
     scores = scorer.score([f"{odd} {edema}"], [edema])
     assert scores.evidence

@@ -84,8 +84,6 @@ SENTENCES = (
     "No air after chest tube removal.",
     "Summation of rib shadows.",
     "Lack of an effusion.",
-    "The right-sided heart border is sharp.",
-    "Calcified PDA.",
     "Splenic sequestration.",
     "It is impossible to tell whether there is a pneumothorax.",
     "Artefact is favoured over pneumonia.",
