@@ -132,6 +132,8 @@ def calls_normal(statement: str) -> bool:
 
     >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
     (True, False)
+    >>> calls_normal("CT is recommended."), calls_normal("Fluid around the heart is suggested.")
+    (True, False)
     """
     found = _CALLS_NORMAL.search(statement.lower())
     return found is not None and not _LACKS.search(statement.lower(), 0, found.start())
