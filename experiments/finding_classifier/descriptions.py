@@ -10,8 +10,8 @@ from pathlib import Path
 
 from radreward.text.section_files import phrases_of, read_sections
 
-WRITERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-"""Writers of descriptions; under the first seven stand those of rare findings, which others wrote."""
+WRITERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+"""Writers of descriptions; under each stand those of rare findings by one other."""
 
 
 def described_findings(*writers: str) -> dict[str, str]:

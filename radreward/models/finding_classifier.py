@@ -22,7 +22,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.standard_wording import may_report_finding
-from radreward.text.unstated import calls_normal
+from radreward.text.unstated import is_normal_past_or_advice
 
 EMBEDDED_CLASSIFIER = Path(__file__).with_name("embedded") / "finding_classifier.safetensors"
 DATA_CARD, KEYS = "data_card", "findings"
@@ -225,7 +225,7 @@ def _embedded_classifier(device: str, precision: Precision) -> FindingClassifier
 
 def _limit(statement: str, limits: Limits) -> float:
     """Return the lowest probability at which a statement counts."""
-    if calls_normal(statement):
+    if is_normal_past_or_advice(statement):
         limits = Limits(*map(max, limits, PROBABLE))
     return limits.named if names_finding(statement) else limits.unknown
 

@@ -31,7 +31,7 @@ _OPERATIONS = frozenset(_SECTIONS["operations"][0].split())
 _TRANSIENT = frozenset(_SECTIONS["transient"][0].split())
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
-_CALLS_NORMAL = re.compile(rf"\b(?:{_pattern('calls normal')})\b")
+_NORMAL_PAST_OR_ADVICE = re.compile(rf"\b(?:{_pattern('normal, past or advice')})\b")
 _LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
 """Words before "normal", as in "loss of the normal outline"."""
 DENIED_DOUBT = re.compile(r"\b(?:less likely|not (?:favou?red|likely|suspected))\b")
@@ -127,13 +127,14 @@ def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[s
     return None
 
 
-def calls_normal(statement: str) -> bool:
-    """Return True if a statement calls something normal or past, or only advises: a name in it states no finding.
+def is_normal_past_or_advice(statement: str) -> bool:
+    """Return True if a statement calls something normal or past, or only advises.
 
-    >>> calls_normal("The windpipe is central."), calls_normal("Loss of the normal outline of the heart.")
-    (True, False)
-    >>> calls_normal("CT is recommended."), calls_normal("Fluid around the heart is suggested.")
-    (True, False)
+    >>> [is_normal_past_or_advice(text) for text in ("The windpipe is central.", "CT is recommended.")]
+    [True, True]
+    >>> lost, suggested = "Loss of the normal outline of the heart.", "Fluid around the heart is suggested."
+    >>> [is_normal_past_or_advice(text) for text in (lost, suggested)]
+    [False, False]
     """
-    found = _CALLS_NORMAL.search(statement.lower())
+    found = _NORMAL_PAST_OR_ADVICE.search(statement.lower())
     return found is not None and not _LACKS.search(statement.lower(), 0, found.start())

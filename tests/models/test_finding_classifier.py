@@ -102,7 +102,7 @@ def test_reading_is_that_of_the_formula(text: str) -> None:
     [
         "There is a medical device over the left chest.",
         "Some abnormality of the left lung that cannot be specified.",
-        "A granuloma-like structure in the tail of the pancreas.",
+        "The kidney has a cyst at its lower pole.",
     ],
 )
 def test_vague_statement_and_other_finding_mean_no_known_one(text: str) -> None:

@@ -3,12 +3,13 @@
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from radreward.synthesis.candidates import random_report_source
 from radreward.synthesis.report_styles import elaborate_style, mixed_style
 from radreward.text.facts import Sentence
+from radreward.text.negation import with_one_answer
 from radreward.text.standard_wording import may_report_finding
 
 
@@ -70,6 +71,8 @@ def _reports(sentence: Sentence) -> bool:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_judged_and_a_finding_beside_it_is_reported(text: str) -> None:
+@example("absent")
+def test_any_text_is_judged_and_a_finding_beside_it_is_reported_unless_the_text_answers_no(text: str) -> None:
     may_report_finding(text)
-    assert may_report_finding("Small left pleural effusion. " + text)
+    beside = f"Small left pleural effusion. {text}"
+    assert may_report_finding(beside) == (with_one_answer(beside) == beside)

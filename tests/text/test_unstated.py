@@ -97,7 +97,7 @@ SENTENCES = (
 CUES = [
     line
     for title in _SECTIONS
-    if title not in {"calls normal", "operations", "parts", "transient"}
+    if title not in {"normal, past or advice", "operations", "parts", "transient"}
     for line in _SECTIONS[title]
 ]
 
