@@ -63,6 +63,7 @@ SMALL = {
     "experiments.finding_classifier.fit": ("--per-kind=2", "--every=200", "--steps=2"),
     "experiments.finding_classifier.recognition": ("--every=200", "--steps=2"),
     "experiments.openi.groups": ("--groups=60",),
+    "experiments.openi.recognition": ("--groups=10",),
     "experiments.ratescore.encoder": ("--sentences=60", "--reports=6", "--names=60", "--steps=5"),
     "experiments.ratescore.rate_eval": ("--triads=60",),
     "experiments.ratescore.sentences": ("--train=500", "--test=50"),

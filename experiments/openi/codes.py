@@ -37,24 +37,33 @@ DESCRIPTIONS = frozenset(
 FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
     (heading, qualifier): finding
     for finding, headings in {
-        "adenopathy": ("lymph nodes",),
+        "adenopathy": ("lymph nodes", "mediastinum/lymph nodes"),
         "aneurysm": ("aortic aneurysm",),
-        "aorticcalc": ("atherosclerosis", "calcinosis/aorta", "calcinosis/aorta, thoracic"),
+        "aorticcalc": (
+            "atherosclerosis",
+            *(f"calcinosis/{part}" for part in ("aorta", "aorta, thoracic", "blood vessels")),
+        ),
+        "aorticcontour": ("aorta/prominent", "aorta, thoracic/prominent"),
         "atelectasis": ("pulmonary atelectasis", "volume loss"),
         "blunting": ("costophrenic angle", "sulcus"),
         "breastimpl": ("breast implants",),
-        "bronchiectasis": ("bronchiectasis", "cystic fibrosis"),
+        "bronchiectasis": ("bronchiectasis",),
         "bulla": ("blister", "cysts"),
         "cardiomegaly": ("cardiomegaly", "cardiac shadow"),
+        "calcnodes": tuple(f"calcinosis/{part}" for part in ("hilum", "lymph nodes", "mediastinum")),
         "cavity": ("cavitation",),
-        "clips": ("surgical instruments", "sutures", "medical device", "implanted medical device", "contrast media"),
+        "chilaiditi": ("colonic interposition",),
+        "clavfx": ("fractures, bone/clavicle",),
+        "clips": ("surgical instruments", "sutures"),
         "congestion": ("pulmonary congestion",),
         "consolidation": ("airspace disease", "infiltrate", "consolidation"),
+        "crowding": ("markings/bronchovascular",),
         "cvc": ("catheters, indwelling",),
+        "cysticfibrosis": ("cystic fibrosis",),
         "degenerative": (
             *("thoracic vertebrae", "lumbar vertebrae", "cervical vertebrae", "spine", "osteophyte", "spondylosis"),
-            *("hyperostosis, diffuse idiopathic skeletal", "arthritis", "sclerosis", "deformity"),
-            *("ribs/degenerative", "bone and bones/degenerative", "funnel chest", "pectus carinatum"),
+            *("hyperostosis, diffuse idiopathic skeletal", "arthritis"),
+            *("ribs/degenerative", "bone and bones/degenerative"),
         ),
         "dislocation": ("dislocations",),
         "edema": ("pulmonary edema", "heart failure"),
@@ -63,10 +72,10 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
         "emphysema": (
             *("emphysema", "pulmonary emphysema", "bullous emphysema", "pulmonary disease, chronic obstructive"),
         ),
-        "ett": ("tube, inserted",),
         "eventration": ("diaphragmatic eventration",),
         "fatpad": ("epicardial fat", "adipose tissue"),
-        "fibrosis": ("pulmonary fibrosis", "fibrosis", "sarcoidosis"),
+        "fibrosis": ("pulmonary fibrosis", "fibrosis"),
+        "flatdia": ("diaphragm/flattened",),
         "foreign": ("foreign bodies",),
         "fracture": ("fractures, bone",),
         "freeair": ("pneumoperitoneum",),
@@ -76,44 +85,69 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
         "hardware": ("spinal fusion",),
         "hemothorax": ("hemothorax",),
         "hilar": ("lung/hilum",),
-        "hiatal": ("hernia, hiatal", "colonic interposition"),
+        "hiatal": ("hernia, hiatal",),
+        "hiddendia": ("diaphragm/obscured",),
         "hydropneumothorax": ("hydropneumothorax", "hemopneumothorax"),
         "hyperinflation": ("lung/hyperdistention",),
         "hyperlucency": ("lung, hyperlucent", "lucency"),
         "hypoinflation": ("lung/hypoinflation",),
-        "interstitial": ("markings", "lung diseases, interstitial", "lung/interstitial"),
+        "interstitial": (
+            *("markings", "lung diseases, interstitial", "lung/interstitial", "infiltrate/interstitial"),
+            *("opacity/interstitial", "opacity/reticular"),
+        ),
         "kyphosis": ("kyphosis",),
         "la": ("heart atria",),
         "lobectomy": ("pneumonectomy",),
         "lvh": ("heart ventricles",),
-        "lytic": ("expansile bone lesions",),
+        "lytic": ("expansile bone lesions", "lucency/clavicle", "lucency/ribs"),
         "mass": ("mass",),
         "mastectomy": ("mastectomy",),
         "nipple": ("nipple shadow",),
-        "nodule": ("nodule",),
-        "oldribfx": ("fractures, bone/healed",),
+        "nodule": ("density/round", "nodule", "opacity/round"),
+        "oldfx": ("deformity/clavicle", "deformity/humerus"),
+        "oldribfx": ("deformity/ribs", "fractures, bone/healed"),
         "opacity": ("opacity", "density"),
         "osteopenia": ("bone diseases, metabolic", "osteoporosis"),
+        "pacemaker": ("implanted medical device",),
+        "paratracheal": ("mediastinum/paratracheal",),
+        "pectus": ("deformity/thorax", "funnel chest", "pectus carinatum"),
         "pericardial": ("pericardial effusion",),
-        "peribronchial": ("bronchitis", "bronchiolitis"),
+        "peribronchial": ("bronchitis", "bronchiolitis", "thickening/bronchi", "thickening/bronchovascular"),
+        "plaque": ("calcinosis/pleura",),
         "pneumonia": ("pneumonia",),
         "pneumothorax": ("pneumothorax",),
         "pulmhtn": ("hypertension, pulmonary", "pulmonary artery"),
+        "ra": ("heart atria/right",),
+        "ribfx": ("fractures, bone/ribs",),
+        "rv": ("heart ventricles/right",),
+        "sarcoidosis": ("sarcoidosis",),
         "scar": ("cicatrix",),
+        "sclerosis": ("sclerosis",),
         "scoliosis": ("scoliosis",),
         "shift": ("shift",),
         "shoulder": ("shoulder",),
+        "spondylolisthesis": tuple(f"dislocations/{part} vertebrae" for part in ("cervical", "lumbar", "thoracic")),
         "stent": ("stents",),
+        "sternalfx": ("fractures, bone/sternum",),
         "subq": ("subcutaneous emphysema", "subcutaneous  emphysema"),
-        "thickening": ("thickening", "pleura"),
+        "thickening": ("thickening", "pleura", "sclerosis/pleura"),
         "tortuous": ("aorta/tortuous", "aorta, thoracic/tortuous"),
+        "trach": ("tube, inserted/trachea", "tube, inserted/trachea, carina"),
         "tuberculosis": ("tuberculosis",),
+        "valve": ("implanted medical device/aortic valve", "implanted medical device/mitral valve"),
+        "vertfx": tuple(
+            f"{heading}/{part}"
+            for heading in ("deformity", "fractures, bone")
+            for part in ("lumbar vertebrae", "spine", "thoracic vertebrae")
+        ),
         "widemed": ("mediastinum",),
     }.items()
     for heading, _, name in (entry.partition("/") for entry in headings)
     for qualifier in (name or None,)
 }
 """Finding of a heading, or of a heading with one qualifier, which comes first; our reading of the codes."""
+ANY_DEVICE = frozenset(("contrast media", "medical device", "tube, inserted"))
+"""Headings of devices, and of contrast, that do not say which it is."""
 ZONE_OF_QUALIFIER = {
     **dict.fromkeys(("base", "lower lobe", "costophrenic angle", "sulcus", "retrocardiac"), "lower"),
     **dict.fromkeys(("apex", "upper lobe"), "upper"),
@@ -178,6 +212,8 @@ class MeSHCode(NamedTuple):
     def is_significant(self) -> bool:
         """True if an error about the code would change patient care, by the guideline of `is_actionable`.
 
-        A code without a finding of the vocabulary is significant.
+        A code without a finding of the vocabulary is significant, unless it names a device that can be any.
         """
-        return self.finding is None or is_actionable(Fact(self.finding, severity=self.severity))
+        if self.finding is None:
+            return self.heading not in ANY_DEVICE
+        return is_actionable(Fact(self.finding, severity=self.severity))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import starmap
@@ -22,7 +23,7 @@ from radreward.text.findings import FINDINGS
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_splitter import CACHED_SENTENCES
 from radreward.text.standard_wording import may_report_finding
-from radreward.text.unstated import is_normal_past_or_advice
+from radreward.text.unstated import is_normal_or_past, reports_nothing
 
 EMBEDDED_CLASSIFIER = Path(__file__).with_name("embedded") / "finding_classifier.safetensors"
 DATA_CARD, KEYS = "data_card", "findings"
@@ -143,7 +144,8 @@ class FindingClassifier:
     def dismissed(self, unread: Sequence[str], limits: Limits) -> frozenset[str]:
         """Return those statements, such as the `unread_statements`, whose probability is below the limits.
 
-        The limits of a statement that calls something normal are at least `PROBABLE`.
+        The limits of a statement that calls something normal are at least `PROBABLE`. One of advice or image quality is
+        always among them.
         """
         return frozenset(
             text for text, found in self.readings(unread).items() if found.probability < _limit(text, limits)
@@ -225,7 +227,9 @@ def _embedded_classifier(device: str, precision: Precision) -> FindingClassifier
 
 def _limit(statement: str, limits: Limits) -> float:
     """Return the lowest probability at which a statement counts."""
-    if is_normal_past_or_advice(statement):
+    if reports_nothing(statement):
+        return math.inf
+    if is_normal_or_past(statement):
         limits = Limits(*map(max, limits, PROBABLE))
     return limits.named if names_finding(statement) else limits.unknown
 

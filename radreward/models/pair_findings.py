@@ -14,7 +14,7 @@ from radreward.text.facts import Fact
 from radreward.text.findings import is_related
 from radreward.text.sentence_parser import sentence_facts
 from radreward.text.standard_wording import may_report_finding
-from radreward.text.unstated import is_normal_past_or_advice
+from radreward.text.unstated import is_normal_or_past
 
 
 class PairFindings(NamedTuple):
@@ -142,14 +142,14 @@ class _OpenPair(NamedTuple):
 def _open_statements(findings: ReportFindings, matched: Collection[str]) -> Iterator[_Statement]:
     """Yield the sentences, and the clauses of sentences, in which the rules read nothing, or no matched finding.
 
-    Normal and past states and advice are left out, and sentences of several findings and clauses, of which each may be
+    Normal and past states are left out, and sentences of several findings and clauses, of which each may be
     taken by itself.
     """
     for sentence in (*findings.unread, *findings.possible, *findings.recognized, *findings.partly_read):
         recognized = frozenset(fact.finding for fact in findings.recognized.get(sentence, ()))
         matching = frozenset(own for own in recognized if any(is_related(own, other) for other in matched))
         texts = (sentence, *clauses_of(sentence))
-        for text in (text for text in texts if not is_normal_past_or_advice(text)):
+        for text in (text for text in texts if not is_normal_or_past(text)):
             read = frozenset(fact.finding for fact in sentence_facts(text) if fact.is_stated)
             if len(read) > 1 and len(texts) > 1 and text == sentence:
                 continue

@@ -26,7 +26,7 @@ from radreward.text.recognition import addresses_reader, reads_as_report
 from radreward.text.report_reading import ReportReading, read_report
 from radreward.text.sentence_parser import described_facts, sentence_facts
 from radreward.text.sentence_splitter import split_sentences
-from radreward.text.unstated import is_normal_past_or_advice
+from radreward.text.unstated import is_normal_or_past
 
 CERTAIN = 0.5
 """Lowest share of the most probable finding of a statement that is within `LIKELY` and is taken for it."""
@@ -115,7 +115,7 @@ def read_findings(reports: Iterable[str], classifier: FindingClassifier) -> dict
     dismissed, impossible = classifier.dismissed(unread, PROBABLE), classifier.dismissed(unread, POSSIBLE)
     probable = classifier.readings(unread)
     certain = {text for text, found in probable.items() if found.share >= CERTAIN}
-    normal = {text for text in certain if is_normal_past_or_advice(text)}
+    normal = {text for text in certain if is_normal_or_past(text)}
     certain -= normal
     dismissed |= normal
     unlikely = normal | classifier.dismissed(unread, LIKELY)

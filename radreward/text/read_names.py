@@ -12,19 +12,23 @@ from radreward.text.section_files import phrases_of, read_sections
 _ADVERB = r"(?:\w+ly\s)?"
 _GAP = (
     r":?(?:\s(?:\d{1,2}|a\s(?:bit|little)|again|also|appears?|are|be|been|behind\sthe\sheart|borderline|far|has|have|is|"
-    r"lies|looks?|mild|minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|size|slight|"
+    r"lies|looks?|mild|minimal|moderate|much|not|noted|now|on\sthe\s(?:left|right)|overall|quite|remains?|seen|severe|sits|"
+    r"(?:in\s)?size|slight|clear,|clear\s(?:and|but)|upper\slimits?\s(?:of\s)?normal\s(?:or|to)|"
     r"somewhat|stable|stands|still|to|very|was|were|\w+ly)){0,6}\s"
 )
 """Words between a body part and the state after it."""
 _PART_WORDS = (
     r"(?:(?:the|a|an|right|left|both|bilateral|several|multiple|ascending|descending|transverse|thoracic|lumbar|proximal|"
-    r"distal|mid|middle|(?:antero|postero)?lateral|medial|anterior|posterior|superior|inferior|surgical|visualized|"
+    r"distal|appearing|central|mid|middle|mid-?thoracic|(?:antero|postero)?lateral|medial|anterior|"
+    r"posterior|superior|inferior|surgical|visualized|"
     r"adjacent|one|two|three|four|five|six|(?:aspects?|base|bottom|end|neck|part|shaft|third|top) of|"
     r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
     r"eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
 )
 """Words between a state and the body part after it that belong to the body part."""
 
+_CLEAR = r"(?:,?(?:\s(?:and|but))?\sclear)?"
+"""After a state, as in "hyperexpanded but clear lungs"."""
 _LYING = (
     r"(?:accumulated|accumulates?|again|also|collected|collects?|collecting|extends?|extending|gathered|gathers?|has|have|is|"
     r"are|entered|identified|layers?|layering|lies|located|lying|now|noted|present|seen|tracked|tracks?|tracking|visible)"
@@ -71,20 +75,31 @@ _FRACTURE_OF_PART = {word: key for key, words in _rows("fractures") for word in 
 _FRACTURED_PART = compile_phrases(_FRACTURE_OF_PART)
 _PARTS, _STATES = (compile_phrases(words).pattern for words in zip(*FINDING_OF_STATE, strict=True))
 _NOUN_PARTS, _NOUNS = (compile_phrases(words).pattern for words in zip(*FINDING_OF_NOUN, strict=True))
-_STATE_LIST = rf"{_STATES}(?:(?:,?\sand|,)\s{_ADVERB}{_STATES})*"
+_CHANGED = re.compile(r"\b(?:has|have)\s(?:\w+ly\s)?(?:de|in)creased$")
+"""A change that is no state: volumes that have decreased may still be normal."""
+_LINK = r"(?:,?\s(?:and|but)\s|,\s|/|\s)"
+"""Between two words of a list, as in "a tortuous, calcified aorta" and "ectasia/tortuosity"."""
+_STATE_LIST = rf"{_STATES}(?:{_LINK}{_ADVERB}{_STATES})*"
+_NOUN_LIST = rf"{_NOUNS}(?:{_LINK}{_ADVERB}{_NOUNS})*"
 _PATTERNS = (
     (re.compile(rf"(?P<part>{_PARTS}){_GAP}(?P<words>{_STATE_LIST})"), re.compile(_STATES), FINDING_OF_STATE),
-    (re.compile(rf"(?P<words>{_STATE_LIST})\s{_PART_WORDS}(?P<part>{_PARTS})"), re.compile(_STATES), FINDING_OF_STATE),
+    (
+        re.compile(rf"(?P<words>{_STATE_LIST}){_CLEAR}\s{_PART_WORDS}(?P<part>{_PARTS})"),
+        re.compile(_STATES),
+        FINDING_OF_STATE,
+    ),
     (
         re.compile(
-            rf"(?P<words>{_NOUNS})(?:\s{_LYING}){{0,4}}\s(?:of|in|into|at|along|around|within|through|involving|under|"
-            rf"beneath|below|from)\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
+            rf"(?P<words>{_NOUN_LIST})(?:\s{_LYING}){{0,4}}(?:\s(?:of|in|into|at|along|around|within|through|involving|"
+            rf"to|under|beneath|below|from))?\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
         ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),
     (
-        re.compile(rf"(?P<part>{_NOUN_PARTS})\s(?:again\s)?{_SHOWING}\s(?:{_QUANTITY}\s){{0,3}}(?P<words>{_NOUNS})"),
+        re.compile(
+            rf"(?P<part>{_NOUN_PARTS})\s(?:(?:again\s)?{_SHOWING}\s(?:{_QUANTITY}\s){{0,3}})?(?P<words>{_NOUN_LIST})"
+        ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),
@@ -105,7 +120,8 @@ def states_of_parts(sentence: str) -> Iterator[Mention]:
     for pattern, word, findings in _PATTERNS:
         for match in pattern.finditer(sentence):
             for state in word.finditer(sentence, *match.span("words")):
-                if key := _finding_of(match["part"], state[0], findings):
+                key = _finding_of(match["part"], state[0], findings)
+                if key and not _CHANGED.search(sentence, 0, state.end()):
                     yield Mention(key, *state.span())
 
 

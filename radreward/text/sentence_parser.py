@@ -303,11 +303,13 @@ def _parse_mention(
 ) -> tuple[Fact, FactSpans]:
     own = masked[slice(*scope)]
     context = own if num_mentions > 1 else masked
-    named = fracture_of(own) if mention.finding == "fracture" else narrower_finding(mention.finding, own)
+    is_old = mention.finding == "oldfx" or _HEALED.search(own) is not None
+    is_fracture = mention.finding in ("fracture", "oldfx")
+    named = fracture_of(own) if is_fracture else narrower_finding(mention.finding, own)
     location = find_location(named, own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     where = with_zone(named, where, own)
-    key = stated_finding(named, where, bool(_HEALED.search(own)))
+    key = stated_finding(named, where, is_old)
     finding = FINDINGS[key]
     change = change_of(context, finding.is_device)
     if change != "resolved" and not finding.can_change:

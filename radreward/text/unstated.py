@@ -31,7 +31,8 @@ _OPERATIONS = frozenset(_SECTIONS["operations"][0].split())
 _TRANSIENT = frozenset(_SECTIONS["transient"][0].split())
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
-_NORMAL_PAST_OR_ADVICE = re.compile(rf"\b(?:{_pattern('normal, past or advice')})\b")
+_NORMAL_OR_PAST = re.compile(rf"\b(?:{_pattern('normal or past')})\b")
+_NO_REPORT = re.compile(rf"(?:{_pattern('no report')})(?!.*\b(?:but|however|shows?|showing|there)\b)")
 _LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
 """Words before "normal", as in "loss of the normal outline"."""
 DENIED_DOUBT = re.compile(r"\b(?:less likely|not (?:favou?red|likely|suspected))\b")
@@ -127,14 +128,23 @@ def alternatives(masked: str, names: Sequence[tuple[int, int]], keys: Sequence[s
     return None
 
 
-def is_normal_past_or_advice(statement: str) -> bool:
-    """Return True if a statement calls something normal or past, or only advises.
+def is_normal_or_past(statement: str) -> bool:
+    """Return True if a statement calls something normal or past.
 
-    >>> [is_normal_past_or_advice(text) for text in ("The windpipe is central.", "CT is recommended.")]
-    [True, True]
-    >>> lost, suggested = "Loss of the normal outline of the heart.", "Fluid around the heart is suggested."
-    >>> [is_normal_past_or_advice(text) for text in (lost, suggested)]
-    [False, False]
+    >>> is_normal_or_past("The windpipe is central."), is_normal_or_past("Loss of the normal outline of the heart.")
+    (True, False)
     """
-    found = _NORMAL_PAST_OR_ADVICE.search(statement.lower())
+    found = _NORMAL_OR_PAST.search(statement.lower())
     return found is not None and not _LACKS.search(statement.lower(), 0, found.start())
+
+
+def reports_nothing(statement: str) -> bool:
+    """Return True if a statement only advises, tells whom it was told, or describes the quality of the image.
+
+    >>> [reports_nothing(text) for text in ("CT is recommended.", "The findings were discussed.")]
+    [True, True]
+    >>> blurred = "The lateral view is blurred"
+    >>> [reports_nothing(text) for text in (f"{blurred}.", f"{blurred} but shows a dark rim.", "Fluid is suggested.")]
+    [True, False, False]
+    """
+    return _NO_REPORT.match(statement.lower()) is not None

@@ -181,7 +181,7 @@ def test_is_fully_parsed_true(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Small left pleural effusion with shrapnel.",
+        "Small left pleural effusion with confetti.",
         "Small left pleural effusion, larger on the right.",
         "No large pleural effusion.",
         "No effusion, cardiomegaly present.",

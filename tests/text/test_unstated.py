@@ -92,12 +92,15 @@ SENTENCES = (
     "The pneumothorax is not visible today.",
     "PICC line planned.",
     "The cause is other rather than pneumonia.",
+    "Vascular congestion is within normal limits.",
+    "The lung volumes are low normal.",
+    "ECG clips on the skin.",
     "The appearance is more typical of an artefact than of pneumonia.",
 )
 CUES = [
     line
     for title in _SECTIONS
-    if title not in {"normal, past or advice", "operations", "parts", "transient"}
+    if title not in {"no report", "normal or past", "operations", "parts", "transient"}
     for line in _SECTIONS[title]
 ]
 
