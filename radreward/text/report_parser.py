@@ -55,9 +55,10 @@ def refers_back(sentence: Sentence) -> bool:
 def parse_report(text: str) -> AnnotatedReport:
     r"""Return the sentences of a report with their facts; white space becomes single spaces, see `join_lines`.
 
-    Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. In a
-    report without a heading for findings or impression and without text before its headings, only the first sentence
-    or paragraph after each heading belongs to it, and the others are findings.
+    Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. If
+    there is no heading for findings and no more than a title before the headings, only the first sentence or paragraph
+    after each heading belongs to it, and the others are findings. With a heading for the impression, this holds for
+    comparison and technique before it.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
@@ -66,6 +67,11 @@ def parse_report(text: str) -> AnnotatedReport:
     ('effusion', 'present', 'left', 'mild', 'worse')
     >>> [fact.finding for fact in parse_report("HISTORY: Pneumonia\n\nLeft effusion\n- edema").facts]
     ['effusion', 'edema']
+    >>> [fact.finding for fact in parse_report("Chest X-ray. Comparison: none. Left effusion.").facts]
+    ['effusion']
+    >>> read = parse_report("HISTORY: COPD. Edema. COMPARISON: None. Left effusion. IMPRESSION: Effusion.")
+    >>> [(sentence.section, fact.finding) for sentence in read.sentences for fact in sentence.facts]
+    [('findings', 'effusion'), ('impression', 'effusion')]
     """
     if len(text) > MAX_REPORT_CHARS:
         raise ValueError(f"Expected a report of at most {MAX_REPORT_CHARS} characters but got {len(text)}.")
@@ -73,19 +79,21 @@ def parse_report(text: str) -> AnnotatedReport:
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings), len(text)]
     sentences = _parse_section(text[: ends[0]], "findings")
-    titles = {_SECTION_OF_TITLE[heading[1].lower()] for heading in headings}
-    has_findings = bool(sentences) or not titles.isdisjoint(BODY_SECTIONS)
-    for heading, end in zip(headings, ends[1:], strict=True):
-        section = _SECTION_OF_TITLE[heading[1].lower()]
+    sections = [_SECTION_OF_TITLE[heading[1].lower()] for heading in headings]
+    before = any(sentence.facts or not isinstance(sentence, PartiallyParsedSentence) for sentence in sentences)
+    has_findings = before or "findings" in sections
+    for number, (heading, section) in enumerate(zip(headings, sections, strict=True)):
         sentences.append(PartiallyParsedSentence(heading[0], (), section))
-        sentences += _parse_section(text[heading.end() : end], section, has_findings)
+        is_before_impression = section == "comparison" and "impression" in sections[number:]
+        is_whole = has_findings or ("impression" in sections and not is_before_impression)
+        sentences += _parse_section(text[heading.end() : ends[number + 1]], section, is_whole)
     return AnnotatedReport(tuple(sentences))
 
 
-def _parse_section(text: str, section: Section, has_findings: bool = True) -> list[Sentence]:
-    """Return the sentences of a section. Without findings elsewhere, they are what follows its first part."""
+def _parse_section(text: str, section: Section, is_whole: bool = True) -> list[Sentence]:
+    """Return the sentences of a section. If not the whole text belongs to it, findings follow its first part."""
     if section not in BODY_SECTIONS:
-        own, rest = (text, "") if has_findings else _first_part(text)
+        own, rest = (text, "") if is_whole else _first_part(text)
         unread: list[Sentence] = [PartiallyParsedSentence(sentence, (), section) for sentence in split_at_stops(own)]
         return unread + _parse_section(rest, "findings")
     texts = split_at_stops(text)

@@ -1,0 +1,63 @@
+"""Findings in the usual words of reports: lists of states, nouns beside a body part, dropped words, normal limits."""
+
+import pytest
+
+from radreward.text.sentence_parser import sentence_facts
+
+FINDINGS = {
+    "Tortuous calcified aorta.": {"tortuous", "aorticcalc"},
+    "A mildly dilated and tortuous thoracic aorta.": {"aneurysm", "tortuous"},
+    "Aortic calcification and tortuosity are unchanged.": {"aorticcalc", "tortuous"},
+    "Calcifications and ectasia/unfolding of the aorta.": {"aorticcalc", "tortuous"},
+    "Mild tortuosity descending aorta.": {"tortuous"},
+    "Slight elevation left hemidiaphragm.": {"elevdia"},
+    "Hemidiaphragm eventration on the left.": {"eventration"},
+    "The lungs are clear but hyperexpanded.": {"hyperinflation"},
+    "Hyperinflated but clear lungs.": {"hyperinflation"},
+    "Hyperexpanded, clear lungs.": {"hyperinflation"},
+    "Overexpanded appearing lungs.": {"hyperinflation"},
+    "The left lung is hyperinflated.": {"hyperinflation"},
+    "Lung volumes are slightly decreased.": {"hypoinflation"},
+    "The heart is borderline in size.": {"cardiomegaly"},
+    "Heart size is upper limits of normal or mildly enlarged.": {"cardiomegaly"},
+    "Mild prominence of the central pulmonary vasculature.": {"congestion"},
+    "Vascular prominence without edema.": {"congestion", "edema"},
+    "Stable mediastinal prominence.": {"widemed"},
+    "Left paratracheal fullness.": {"paratracheal"},
+    "Mild fullness to the left hilum.": {"hilar"},
+    "Pulmonary artery prominence.": {"pulmhtn"},
+    "Old fracture deformities of two left ribs.": {"oldribfx"},
+    "Contour deformity of the left 8th rib.": {"oldribfx"},
+    "Old healed clavicular fracture on the left.": {"oldfx"},
+    "Loss of height of a midthoracic vertebral body.": {"vertfx"},
+    "Mild dextrocurvature of the lumbar spine.": {"scoliosis"},
+    "Acromioclavicular joint degenerative changes.": {"shoulder"},
+    "Postsurgical changes of the right breast.": {"mastectomy"},
+    "A calcified left hilar lymph node.": {"calcnodes"},
+    "Calcified hilar and mediastinal lymph nodes.": {"calcnodes"},
+    "Prosthetic left shoulder.": {"shoulderrepl"},
+    "Anterior cervical fusion.": {"hardware"},
+    "Clips overlie the left axilla.": {"clips"},
+}
+NO_FINDINGS = (
+    "Heart size is borderline normal.",
+    "Lung volumes are low normal.",
+    "Lung volumes have decreased.",
+    "Vascular engorgement appears within normal limits.",
+    "ECG clips over the chest.",
+)
+
+
+@pytest.mark.parametrize("sentence", FINDINGS)
+def test_usual_wording_is_read(sentence: str) -> None:
+    assert {fact.finding for fact in sentence_facts(sentence)} == FINDINGS[sentence]
+
+
+@pytest.mark.parametrize("sentence", NO_FINDINGS)
+def test_normal_limits_and_changes_state_no_finding(sentence: str) -> None:
+    assert not any(fact.positive for fact in sentence_facts(sentence))
+
+
+def test_state_belongs_to_the_part_beside_it() -> None:
+    facts = sentence_facts("Heart size is mildly enlarged, pulmonary vascularity within normal limits.")
+    assert [fact.finding for fact in facts if fact.positive] == ["cardiomegaly"]
