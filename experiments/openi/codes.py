@@ -108,7 +108,7 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
         "oldribfx": ("deformity/ribs", "fractures, bone/healed"),
         "opacity": ("opacity", "density"),
         "osteopenia": ("bone diseases, metabolic", "osteoporosis"),
-        "pacemaker": ("implanted medical device",),
+        "pacemaker": ("implanted medical device/heart",),
         "paratracheal": ("mediastinum/paratracheal",),
         "pectus": ("deformity/thorax", "funnel chest", "pectus carinatum"),
         "pericardial": ("pericardial effusion",),
@@ -146,8 +146,8 @@ FINDING_OF_CODE: dict[tuple[str, str | None], str] = {
     for qualifier in (name or None,)
 }
 """Finding of a heading, or of a heading with one qualifier, which comes first; our reading of the codes."""
-ANY_DEVICE = frozenset(("contrast media", "medical device", "tube, inserted"))
-"""Headings of devices, and of contrast, that do not say which it is."""
+ANY_DEVICE = frozenset(("contrast media", "implanted medical device", "medical device", "tube, inserted"))
+"""Headings that do not say which device it is, or which contrast."""
 ZONE_OF_QUALIFIER = {
     **dict.fromkeys(("base", "lower lobe", "costophrenic angle", "sulcus", "retrocardiac"), "lower"),
     **dict.fromkeys(("apex", "upper lobe"), "upper"),
@@ -190,7 +190,8 @@ class MeSHCode(NamedTuple):
         >>> MeSHCode.of_path(("lung", "hypoinflation")).finding, MeSHCode("lung").finding
         ('hypoinflation', None)
         """
-        qualified = (FINDING_OF_CODE.get((self.heading, name)) for name in sorted(self.qualifiers))
+        ordered = sorted(self.qualifiers, key=lambda name: (name != "healed", name))
+        qualified = (FINDING_OF_CODE.get((self.heading, name)) for name in ordered)
         return next(filter(None, qualified), FINDING_OF_CODE.get((self.heading, None)))
 
     @property
@@ -212,7 +213,7 @@ class MeSHCode(NamedTuple):
     def is_significant(self) -> bool:
         """True if an error about the code would change patient care, by the guideline of `is_actionable`.
 
-        A code without a finding of the vocabulary is significant, unless it names a device that can be any.
+        A code without a finding of the vocabulary is significant, unless its heading is one of `ANY_DEVICE`.
         """
         if self.finding is None:
             return self.heading not in ANY_DEVICE

@@ -2,9 +2,10 @@
 
 python -m experiments.openi.recognition --csv indiana_reports.csv
 
-The first table has the share of coded findings that are read in a report, and the share of reports without codes in
-which a finding is read. The second compares pairs of reports by rules: of the findings coded in both, how many are
-accused, as if the other report lacked them; and of those coded in one only, how many are found to be wrong or missed.
+The first table counts the coded findings that are read in a report, and the reports without codes in which a finding
+is read. The second compares pairs of reports, as scorers do: how many of the findings coded in both are accused, as if
+the other report lacked them; and how many of those coded in one only are found to be wrong or missed. A finding coded
+in both counts once per report, and one is read if a similar name is, see `can_mean_same`.
 """
 
 from __future__ import annotations
@@ -86,8 +87,10 @@ def compared_findings(reference: Study, candidate: Study, findings: PairFindings
                 kind = title
             else:
                 kind = "of both"
-            state = "matched" if _states(finding, matched) else "open" if _states(finding, unmatched) else "unread"
-            yield kind, state
+            if finding in matched or (finding not in unmatched and _states(finding, matched)):
+                yield kind, "matched"
+            else:
+                yield kind, "open" if _states(finding, unmatched) else "unread"
 
 
 def comparison_rows(studies: Sequence[Study], num_groups: int) -> list[list[str]]:

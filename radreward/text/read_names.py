@@ -67,6 +67,8 @@ FINDING_OF_STATE = _by_part_and_word("states")
 """Body part and adjective, in lowercase → key."""
 FINDING_OF_NOUN = _by_part_and_word("nouns")
 """Body part and noun, in lowercase → key."""
+FINDING_OF_ADJECTIVE = _by_part_and_word("adjectives")
+"""Adjective of a body part and the noun after it, in lowercase → key."""
 _KINDS = {key: (compile_phrases(words.split("; ")), narrower) for key, words, narrower in _rows("kinds")}
 _DENIED_WORD = re.compile(
     r"\b(?:lack(?:s|ing)?|no|non|not|unlikely|without)[ -](?:any |be |evidence of |signs of |to )*$"
@@ -75,36 +77,60 @@ _FRACTURE_OF_PART = {word: key for key, words in _rows("fractures") for word in 
 _FRACTURED_PART = compile_phrases(_FRACTURE_OF_PART)
 _PARTS, _STATES = (compile_phrases(words).pattern for words in zip(*FINDING_OF_STATE, strict=True))
 _NOUN_PARTS, _NOUNS = (compile_phrases(words).pattern for words in zip(*FINDING_OF_NOUN, strict=True))
-_CHANGED = re.compile(r"\b(?:has|have)\s(?:\w+ly\s)?(?:de|in)creased$")
-"""A change that is no state: volumes that have decreased may still be normal."""
-_LINK = r"(?:,?\s(?:and|but)\s|,\s|/|\s)"
+_ADJECTIVES, _NOUNS_AFTER = (compile_phrases(words).pattern for words in zip(*FINDING_OF_ADJECTIVE, strict=True))
+_LINK = r"(?:,?\s(?:and|but)\s|,\s|[\s/-])"
 """Between two words of a list, as in "a tortuous, calcified aorta" and "ectasia/tortuosity"."""
-_STATE_LIST = rf"{_STATES}(?:{_LINK}{_ADVERB}{_STATES})*"
-_NOUN_LIST = rf"{_NOUNS}(?:{_LINK}{_ADVERB}{_NOUNS})*"
+_NO_LINK = r"(?!(?:and|through|to)\s)"
+"""Before the words of a body part: in "prominent hila and the heart", another part follows."""
+_END = (
+    r"(?=\s?(?:[.,;:)/]|$)|\s(?:and|as|at|bilaterally|but|by|compared|for|from|in|on|since|than|throughout|to|which|with|"
+    r"without)\b)"
+)
+"""After a further state of a part: in "is low and increased opacity", the state belongs to the next noun."""
+
+
+def _list(words: str, end: str = "") -> str:
+    """Return a pattern of words in a list. It never gives back a word, since trying all splits takes too long."""
+    return rf"(?>{words}(?:{_LINK}{_ADVERB}{words}{end})*)"
+
+
 _PATTERNS = (
-    (re.compile(rf"(?P<part>{_PARTS}){_GAP}(?P<words>{_STATE_LIST})"), re.compile(_STATES), FINDING_OF_STATE),
     (
-        re.compile(rf"(?P<words>{_STATE_LIST}){_CLEAR}\s{_PART_WORDS}(?P<part>{_PARTS})"),
+        re.compile(rf"(?P<part>{_PARTS}){_GAP}(?P<words>{_list(_STATES, _END)})"),
+        re.compile(_STATES),
+        FINDING_OF_STATE,
+    ),
+    (
+        re.compile(rf"(?P<words>{_list(_STATES)}){_CLEAR}\s{_NO_LINK}{_PART_WORDS}(?P<part>{_PARTS})"),
         re.compile(_STATES),
         FINDING_OF_STATE,
     ),
     (
         re.compile(
-            rf"(?P<words>{_NOUN_LIST})(?:\s{_LYING}){{0,4}}(?:\s(?:of|in|into|at|along|around|within|through|involving|"
-            rf"to|under|beneath|below|from))?\s{_PART_WORDS}(?P<part>{_NOUN_PARTS})"
+            rf"(?P<words>{_list(_NOUNS)})(?:\s{_LYING}){{0,4}}(?:\s(?:of|in|into|at|along|around|within|through|involving|"
+            rf"to|under|beneath|below|from)\s|\s{_NO_LINK}){_PART_WORDS}(?P<part>{_NOUN_PARTS})"
         ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),
     (
         re.compile(
-            rf"(?P<part>{_NOUN_PARTS})\s(?:(?:again\s)?{_SHOWING}\s(?:{_QUANTITY}\s){{0,3}})?(?P<words>{_NOUN_LIST})"
+            rf"(?P<part>{_NOUN_PARTS})\s(?:(?:again\s)?{_SHOWING}\s(?:{_QUANTITY}\s){{0,3}})?(?P<words>{_list(_NOUNS)})"
         ),
         re.compile(_NOUNS),
         FINDING_OF_NOUN,
     ),
+    (
+        re.compile(rf"(?P<part>{_ADJECTIVES})\s(?P<words>{_list(_NOUNS_AFTER)})"),
+        re.compile(_NOUNS_AFTER),
+        FINDING_OF_ADJECTIVE,
+    ),
 )
 """Patterns of a body part and a list of words for its state, the pattern of one word, and the findings."""
+_VOLUMES = frozenset(("hyperinflation", "hypoinflation"))
+_CHANGED = re.compile(r"\b(?:has|have)\s(?:been\s)?(?:\w+\s)?(?:de|in)creased$")
+_COMPARED = re.compile(r"\s(?:compared|from|relative|since)\b")
+"""Changes of lung volumes, which may still be normal, and words of a comparison after one."""
 
 
 def states_of_parts(sentence: str) -> Iterator[Mention]:
@@ -121,8 +147,14 @@ def states_of_parts(sentence: str) -> Iterator[Mention]:
         for match in pattern.finditer(sentence):
             for state in word.finditer(sentence, *match.span("words")):
                 key = _finding_of(match["part"], state[0], findings)
-                if key and not _CHANGED.search(sentence, 0, state.end()):
+                if key and not (key in _VOLUMES and _is_change(sentence, state.end())):
                     yield Mention(key, *state.span())
+
+
+def _is_change(sentence: str, end: int) -> bool:
+    """Return True if a word that ends there says how something has changed, and not how it is."""
+    is_participle = sentence.endswith(("increased", "decreased"), 0, end)
+    return is_participle and bool(_CHANGED.search(sentence, max(0, end - 40), end) or _COMPARED.match(sentence, end))
 
 
 def _finding_of(part: str, word: str, findings: Mapping[tuple[str, str], str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import dropwhile
 
 from radreward.text.facts import AnnotatedReport, Section, Sentence
@@ -29,6 +30,10 @@ _TITLES: dict[Section, str] = {
     "impression": "impression; impressions; conclusion; conclusions; opinion; summary",
 }
 """Titles of each section. Sections that are not parsed, such as the technique, count as comparison."""
+_TITLES_AFTER_FINDINGS = frozenset(("recommendation", "recommendations", "notification", "addendum"))
+_MAX_TITLE_WORDS = 8
+_DATE_AT_END = re.compile(r"\b(?:\d{1,2}/)?\d{1,2}/\d{2,4}\.\s+(?=[A-Z])|\b\d{4}\.\s+(?=[A-Z])")
+"""A date that ends a sentence, which is otherwise taken for a number of a list."""
 _SECTION_OF_TITLE = {title: section for section, titles in _TITLES.items() for title in titles.split("; ")}
 _HEADING = re.compile(
     rf"(?:^|(?<=[.!?:] )|(?<=\s)(?=[A-Z]))({'|'.join(sorted(_SECTION_OF_TITLE, key=len, reverse=True))})\s?:(?=\s|$)",
@@ -56,9 +61,9 @@ def parse_report(text: str) -> AnnotatedReport:
     r"""Return the sentences of a report with their facts; white space becomes single spaces, see `join_lines`.
 
     Headings are separate sentences. Indication, comparison and technique are split into sentences, but not parsed. If
-    there is no heading for findings and no more than a title before the headings, only the first sentence or paragraph
-    after each heading belongs to it, and the others are findings. With a heading for the impression, this holds for
-    comparison and technique before it.
+    there is no heading for findings, and no more than a short title before the headings, only the first sentence or
+    paragraph of the last of these sections belongs to it, and the others are findings. If an impression follows, this
+    holds for comparison and technique only.
 
     Raises:
         ValueError: If the text is longer than 20,000 characters.
@@ -80,14 +85,34 @@ def parse_report(text: str) -> AnnotatedReport:
     ends = [*(heading.start() for heading in headings), len(text)]
     sentences = _parse_section(text[: ends[0]], "findings")
     sections = [_SECTION_OF_TITLE[heading[1].lower()] for heading in headings]
-    before = any(sentence.facts or not isinstance(sentence, PartiallyParsedSentence) for sentence in sentences)
-    has_findings = before or "findings" in sections
+    is_title = all(map(_is_title, sentences))
+    last = _last_before_findings([heading[1].lower() for heading in headings], sections) if is_title else None
     for number, (heading, section) in enumerate(zip(headings, sections, strict=True)):
         sentences.append(PartiallyParsedSentence(heading[0], (), section))
-        is_before_impression = section == "comparison" and "impression" in sections[number:]
-        is_whole = has_findings or ("impression" in sections and not is_before_impression)
-        sentences += _parse_section(text[heading.end() : ends[number + 1]], section, is_whole)
+        sentences += _parse_section(text[heading.end() : ends[number + 1]], section, number != last)
     return AnnotatedReport(tuple(sentences))
+
+
+def _is_title(sentence: Sentence) -> bool:
+    """Return True for a short text without facts, such as "Chest X-ray, two views."."""
+    return (
+        isinstance(sentence, PartiallyParsedSentence)
+        and not sentence.facts
+        and len(sentence.text.split()) <= _MAX_TITLE_WORDS
+    )
+
+
+def _last_before_findings(titles: Sequence[str], sections: Sequence[Section]) -> int | None:
+    """Return the number of the section after whose first part the findings stand, or None if they have a heading.
+
+    It is the last one of indication, comparison and technique. Before an impression, it is no indication.
+    """
+    if "findings" in sections:
+        return None
+    has_impression = "impression" in sections
+    end = sections.index("impression") if has_impression else len(sections)
+    numbers = [number for number in range(end) if titles[number] not in _TITLES_AFTER_FINDINGS]
+    return numbers[-1] if numbers and not (has_impression and sections[numbers[-1]] == "indication") else None
 
 
 def _parse_section(text: str, section: Section, is_whole: bool = True) -> list[Sentence]:
@@ -120,6 +145,8 @@ def _first_part(text: str) -> tuple[str, str]:
         items = paragraphs[: len(paragraphs) - len(others)]
         return "\n\n".join((first, *items)), "\n\n".join(others)
     sentence, *rest = split_at_stops(first) or [""]
+    if date := _DATE_AT_END.search(sentence):
+        sentence, rest = sentence[: date.end()].rstrip(), [sentence[date.end() :], *rest]
     return sentence, "\n\n".join((" ".join(rest), *paragraphs))
 
 

@@ -32,7 +32,7 @@ _TRANSIENT = frozenset(_SECTIONS["transient"][0].split())
 NO_FINDING = re.compile(rf"\b(?:{_pattern('no finding')})\b")
 """Phrases of lowercase text with the name of a finding that state none."""
 _NORMAL_OR_PAST = re.compile(rf"\b(?:{_pattern('normal or past')})\b")
-_NO_REPORT = re.compile(rf"(?:{_pattern('no report')})(?!.*\b(?:but|however|shows?|showing|there)\b)")
+_NO_REPORT = re.compile(rf"(?:{_pattern('no report')})\s?\.?")
 _LACKS = re.compile(r"\b(?:lack|loss|lost)\b|\bthan (?:is )?$")
 """Words before "normal", as in "loss of the normal outline"."""
 DENIED_DOUBT = re.compile(r"\b(?:less likely|not (?:favou?red|likely|suspected))\b")
@@ -139,12 +139,12 @@ def is_normal_or_past(statement: str) -> bool:
 
 
 def reports_nothing(statement: str) -> bool:
-    """Return True if a statement only advises, tells whom it was told, or describes the quality of the image.
+    """Return True if a statement is only advice, a notification, or a remark on the quality of the image.
 
-    >>> [reports_nothing(text) for text in ("CT is recommended.", "The findings were discussed.")]
+    >>> [reports_nothing(text) for text in ("CT is recommended.", "The findings were discussed with the team.")]
     [True, True]
     >>> blurred = "The lateral view is blurred"
     >>> [reports_nothing(text) for text in (f"{blurred}.", f"{blurred} but shows a dark rim.", "Fluid is suggested.")]
     [True, False, False]
     """
-    return _NO_REPORT.match(statement.lower()) is not None
+    return _NO_REPORT.fullmatch(statement.lower()) is not None

@@ -26,6 +26,7 @@ from radreward.models.finding_classifier import (
     OTHER,
     POSSIBLE,
     FindingClassifier,
+    Limits,
     classifier_network,
     embedded_classifier,
     statement_vectors,
@@ -215,3 +216,21 @@ def test_technique_quality_and_limits_change_no_quality(name: str) -> None:
     assert scores.status == ("ok",)
     assert scores.quality is not None
     assert float(scores.quality) == pytest.approx(1.0, abs=0.005)  # words break ties
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_dismissed"),
+    [
+        ("Clinical correlation is recommended.", True),
+        ("The findings were discussed with the team at noon.", True),
+        ("The lateral view is degraded by motion.", True),
+        ("The right apex is obscured by the chin.", True),
+        ("The film is rotated and the left lung has come away from the chest wall.", False),
+        ("The left lung root is obscured by a hand-sized lump.", False),
+        ("Removal of the object that was swallowed is recommended.", False),
+    ],
+)
+def test_only_whole_statements_of_advice_or_image_quality_are_always_dismissed(
+    statement: str, is_dismissed: bool
+) -> None:
+    assert bool(embedded_classifier().dismissed([statement], Limits(-1.0, -1.0))) == is_dismissed

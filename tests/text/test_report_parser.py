@@ -245,3 +245,18 @@ def test_second_sentence_about_a_finding_adds_its_details() -> None:
 )
 def test_findings_without_a_heading_of_their_own_follow_the_first_sentence(report: str) -> None:
     assert parse_report(report).facts == (Fact("effusion", location="left"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        ("Chest X-ray. Comparison: None. Left effusion.", ["effusion"]),
+        ("Chest. HISTORY: Cough. Known lung cancer. COMPARISON: None. Left effusion.", ["effusion"]),
+        ("COMPARISON: Film of 1/2/2020. Left effusion. IMPRESSION: Edema.", ["effusion", "edema"]),
+        ("HISTORY: Cough. COPD. IMPRESSION: Edema.", ["edema"]),
+        ("HISTORY: Cough. Left effusion. RECOMMENDATION: CT. Assess the nodule.", ["effusion"]),
+        ("Left effusion. HISTORY: Cough. COPD.", ["effusion"]),
+    ],
+)
+def test_findings_without_a_heading_follow_the_last_section_before_them(text: str, findings: list[str]) -> None:
+    assert [fact.finding for fact in parse_report(text).facts] == findings

@@ -95,6 +95,8 @@ SENTENCES = (
     "Vascular congestion is within normal limits.",
     "The lung volumes are low normal.",
     "ECG clips on the skin.",
+    "The spine curvature is maintained.",
+    "Postoperative changes of the cervical spine.",
     "The appearance is more typical of an artefact than of pneumonia.",
 )
 CUES = [

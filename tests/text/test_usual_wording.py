@@ -32,11 +32,11 @@ FINDINGS = {
     "Loss of height of a midthoracic vertebral body.": {"vertfx"},
     "Mild dextrocurvature of the lumbar spine.": {"scoliosis"},
     "Acromioclavicular joint degenerative changes.": {"shoulder"},
-    "Postsurgical changes of the right breast.": {"mastectomy"},
     "A calcified left hilar lymph node.": {"calcnodes"},
     "Calcified hilar and mediastinal lymph nodes.": {"calcnodes"},
     "Prosthetic left shoulder.": {"shoulderrepl"},
     "Anterior cervical fusion.": {"hardware"},
+    "Lung volumes are low and increased opacity is seen at the left base.": {"hypoinflation", "opacity"},
     "Clips overlie the left axilla.": {"clips"},
 }
 NO_FINDINGS = (
@@ -45,6 +45,12 @@ NO_FINDINGS = (
     "Lung volumes have decreased.",
     "Vascular engorgement appears within normal limits.",
     "ECG clips over the chest.",
+    "Lung volumes are increased compared with the last film.",
+    "Postsurgical changes of the right breast.",
+    "The curvature of the spine is normal and the spine curvature is maintained.",
+    "Mild prominence of the mediastinal fat.",
+    "Cortical irregularity of the left sixth rib.",
+    "There is fluid and the costophrenic angles are clear.",
 )
 
 
@@ -58,6 +64,17 @@ def test_normal_limits_and_changes_state_no_finding(sentence: str) -> None:
     assert not any(fact.positive for fact in sentence_facts(sentence))
 
 
-def test_state_belongs_to_the_part_beside_it() -> None:
-    facts = sentence_facts("Heart size is mildly enlarged, pulmonary vascularity within normal limits.")
-    assert [fact.finding for fact in facts if fact.positive] == ["cardiomegaly"]
+@pytest.mark.parametrize(
+    ("sentence", "finding"),
+    [
+        ("Heart size is mildly enlarged, pulmonary vascularity within normal limits.", "cardiomegaly"),
+        ("The hila are prominent and the heart is normal in size.", "hilar"),
+        ("The pulmonary vasculature is prominent and the mediastinum is normal.", "congestion"),
+        ("There is mild vascular prominence and the heart size is normal.", "congestion"),
+        ("Mild edema and the soft tissues are normal.", "edema"),
+        ("There are degenerative changes and the shoulders are normal.", "degenerative"),
+        ("Right basal opacity, heart size is within normal limits.", "opacity"),
+    ],
+)
+def test_state_belongs_to_the_part_beside_it(sentence: str, finding: str) -> None:
+    assert {fact.finding for fact in sentence_facts(sentence) if fact.positive} == {finding}
