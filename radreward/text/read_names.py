@@ -83,8 +83,8 @@ _LINK = r"(?:,?\s(?:and|but)\s|,\s|[\s/-])"
 _NO_LINK = r"(?!(?:and|through|to)\s)"
 """Before the words of a body part: in "prominent hila and the heart", another part follows."""
 _END = (
-    r"(?=\s?(?:[.,;:)/]|$)|\s(?:and|as|at|bilaterally|but|by|compared|for|from|in|on|since|than|throughout|to|which|with|"
-    r"without)\b)"
+    r"(?=\s?(?:[.,;:)/]|$)|\s(?:again|and|as|at|bilaterally|but|by|compared|compatible|consistent|due|for|from|in|likely|on|"
+    r"related|secondary|since|suggest\w+|than|throughout|to|which|with|without)\b)"
 )
 """After a further state of a part: in "is low and increased opacity", the state belongs to the next noun."""
 
