@@ -13,7 +13,7 @@ EFFUSION = Study("1", "Small left pleural effusion. Scoliosis.", (("pleural effu
 PNEUMONIA = Study("2", "Pneumonia at the left base. Scoliosis.", (("pneumonia",), ("scoliosis",), ("cicatrix",)))
 
 
-def test_codes_of_one_report_and_of_both_are_told_apart() -> None:
+def test_codes_of_one_report_and_of_both_are_separate() -> None:
     [findings] = read_pairs([EFFUSION.text], [PNEUMONIA.text], embedded_classifier())
     assert sorted(compared_findings(EFFUSION, PNEUMONIA, findings)) == [
         ("of both", "matched"),

@@ -29,7 +29,7 @@ def test_generate_triads_is_reproducible() -> None:
 
 
 REAL = [
-    "There is a small right pleural effusion silhouetting the hemidiaphragm.",
+    "There is a small right pleural effusion best seen on the lateral view.",
     "No pneumothorax.",
     "Large left pneumothorax with some of this and that.",
     "The patient was seen twice.",
@@ -43,5 +43,5 @@ def test_triads_from_sentences_preserve_other_words() -> None:
         before, same, after = (parse_sentence(text).facts for text in triad[1:])
         assert same == before != after
         if triad.original == REAL[0]:
-            assert triad.opposite.endswith("silhouetting the hemidiaphragm.")
+            assert triad.opposite.endswith("best seen on the lateral view.")
     assert ("negation", "No pneumothorax.", "Pneumothorax.") in {(t.operator, t.original, t.opposite) for t in triads}
