@@ -98,7 +98,8 @@ def comparison_rows(studies: Sequence[Study], num_groups: int) -> list[list[str]
     by_text = {study.text: study for study in studies}
     groups = groups_from_codes(studies, RadCliQCriteria(), CANDIDATES, num_groups)
     texts = [(group.reference, candidate.text) for group in groups for candidate in group.candidates]
-    pairs = read_pairs(*map(list, zip(*texts, strict=True)), embedded_classifier())
+    references, candidates = zip(*texts, strict=True)
+    pairs = read_pairs(references, candidates, embedded_classifier())
     counts = Counter(
         entry
         for (reference, candidate), findings in zip(texts, pairs, strict=True)
