@@ -86,3 +86,12 @@ def test_descriptors_of_one_finding_in_several_sentences_are_joined() -> None:
 def test_sides_are_descriptors_of_findings_without_locations_only(side: str) -> None:
     assert described_facts(f"Free air under the {side} hemidiaphragm.")[0].descriptors == (side,)
     assert described_facts(f"{side.capitalize()} pleural effusion.")[0].descriptors == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "descriptor"),
+    [("below", "in the stomach"), ("at", "at the cardia"), ("above", "in the esophagus")],
+)
+def test_tube_at_the_junction_is_where_the_word_before_it_puts_it(words: str, descriptor: str) -> None:
+    [fact] = read_report(f"Nasogastric tube with side port {words} the gastroesophageal junction.").facts
+    assert fact.descriptors == (descriptor,)
