@@ -128,9 +128,10 @@ _PATTERNS = (
 )
 """Patterns of a body part and a list of words for its state, the pattern of one word, and the findings."""
 _VOLUMES = frozenset(("hyperinflation", "hypoinflation"))
+"""Findings that a change alone does not state: volumes that have decreased may still be normal."""
 _CHANGED = re.compile(r"\b(?:has|have)\s(?:been\s)?(?:\w+\s)?(?:de|in)creased$")
 _COMPARED = re.compile(r"\s(?:compared|from|relative|since)\b")
-"""Changes of lung volumes, which may still be normal, and words of a comparison after one."""
+"""The start of a comparison, as in "decreased since May"."""
 
 
 def states_of_parts(sentence: str) -> Iterator[Mention]:
@@ -154,7 +155,7 @@ def states_of_parts(sentence: str) -> Iterator[Mention]:
 def _is_change(sentence: str, end: int) -> bool:
     """Return True if a word that ends there says how something has changed, and not how it is."""
     is_participle = sentence.endswith(("increased", "decreased"), 0, end)
-    return is_participle and bool(_CHANGED.search(sentence, max(0, end - 40), end) or _COMPARED.match(sentence, end))
+    return is_participle and bool(_CHANGED.search(sentence, 0, end) or _COMPARED.match(sentence, end))
 
 
 def _finding_of(part: str, word: str, findings: Mapping[tuple[str, str], str]) -> str | None:

@@ -78,3 +78,9 @@ def test_normal_limits_and_changes_state_no_finding(sentence: str) -> None:
 )
 def test_state_belongs_to_the_part_beside_it(sentence: str, finding: str) -> None:
     assert {fact.finding for fact in sentence_facts(sentence) if fact.positive} == {finding}
+
+
+@pytest.mark.parametrize("words", ["compression fracture ", "compression deformity, ", "completely collapsed "])
+def test_repeated_words_that_can_be_split_in_many_ways_are_read_in_time(words: str) -> None:
+    # the time limit of all tests ends what tries every split
+    assert "effusion" in {fact.finding for fact in sentence_facts(f"{words * 40}small left effusion.")}
