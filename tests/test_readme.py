@@ -58,6 +58,7 @@ SMALL = {
     "experiments/studies/margin.yaml": ("--trials=2",),  # the others try every combination
     "experiments.er2score.train": ("--trial", "--output=runs/er2score-full"),
     "experiments.er2score.calibrate": ("--groups=4", "--graded=2"),
+    "experiments.probes.details": ("--scorers", "entity-f1"),
     "experiments.probes.order": ("--scorers", "chexpert-f1", "rouge-l"),
     "experiments.everyday.measure": ("--scorers", "rouge-l"),
     "experiments.finding_classifier.fit": ("--per-kind=2", "--every=200", "--steps=2"),

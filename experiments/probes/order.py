@@ -24,7 +24,7 @@ from radreward.scoring.pairs import Pairs, score_in_chunks
 from radreward.types import Scores
 
 FOLDER = Path(__file__).parent
-SETS = ("", "second/", "third/", "fourth/", "fifth/", "sixth/", "seventh/")
+SETS = ("", "second/", "third/", "fourth/", "fifth/", "sixth/", "seventh/", "eighth/")
 KINDS = ("composed", "generator_prose", "signs", "vague", "places", "anatomy")
 PROBES = tuple(f"{part}{kind}" for part in SETS for kind in KINDS)
 OUTPUTS = ("quality", "total", "errors")

@@ -68,11 +68,80 @@ OTHER_PHRASES: _Words = {
 """Words that are read, but not written."""
 OTHER_PHRASES |= {place: _read_at_rib(*rib) for place, rib in RIBS.items()}
 OTHER_PHRASES |= {place: _read_at_vertebra(*vertebra) for place, vertebra in VERTEBRAE.items()}
-_LEVEL_WORD = re.compile(
-    rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th)|[ctl]-?\d{{1,2}}"
-    r"|ribs? \d{1,2}(?: ?(?:and|to|through|-) ?\d+)?)\b"
-)
-_RANGE = re.compile(r"\d ?(?:and|to|through|-|/) ?[ctl]?\d")
+_FIRST_OF_REGION = {"c": 0, "t": 7, "l": 19}
+"""Number of vertebrae above the first one of a region."""
+_LEVEL = re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th)|[ctl]-?\d{{1,2}})\b")
+_NUMBERED_RIBS = re.compile(r"\bribs? \d{1,2}(?:(?:,? and |,? to |,? through |, | ?[-&] ?)\d{1,2})*\b(?! ?[cm]m\b)")
+_SHORT_RANGE = re.compile(r"\b([ctl])(\d{1,2}) ?(-|/|to|and|through) ?(?=\d)")
+_VERTEBRA = re.compile(r"\b[ctl]-?\d{1,2}\b")
+_RIB = re.compile(r"\bribs?\b")
+_TO = re.compile(r"(?: ribs?)? ?(?:to|through|-) ?(?:the )?")
+_OF_RIB = re.compile(rf"(?:{_LEVEL.pattern})(?= (?:(?:left|right) )?(?:#|ribs?\b))")
+
+
+def number_of_levels(words: str) -> int:
+    """Return how many ribs or vertebrae the lowercase words about a finding list.
+
+    >>> number_of_levels("compression fractures of t8, t10 and l1"), number_of_levels("left ribs 5 to 8")
+    (3, 4)
+    >>> number_of_levels("fourth through sixth rib fractures"), number_of_levels("rib fractures")
+    (3, 0)
+    """
+    return len(_numbers_of_levels(words))
+
+
+def stated_levels(words: str, has_location: bool) -> set[str]:
+    """Return the vertebrae that lowercase words name, or the ribs if they have the word.
+
+    Args:
+        words: Words about a finding.
+        has_location: True if the location of the finding has a single level, so that only a list is returned.
+
+    >>> stated_levels("lytic lesion of the fourth left rib", False), stated_levels("fracture of t5", True)
+    ({'rib4'}, set())
+    >>> sorted(stated_levels("fractures of t5 and l1", True)), stated_levels("first seen in the fourth week", False)
+    (['L1', 'T5'], set())
+    """
+    numbers = _numbers_of_levels(words)
+    if has_location and len(numbers) == 1:
+        return set()
+    vertebrae = _numbers_of_levels(" ".join(_VERTEBRA.findall(words)))
+    if vertebrae:
+        return {place.split(" ")[1] for number, place in enumerate(VERTEBRAE, 1) if number in vertebrae}
+    return {f"rib{number}" for number in numbers if number <= 12} if _RIB.search(words) else set()
+
+
+def _numbers_of_levels(words: str) -> set[int]:
+    words = _NUMBERED_RIBS.sub(
+        lambda match: re.sub(r"\d+", r"\g<0>th", match[0]), _SHORT_RANGE.sub(r"\1\2 \3 \1", words)
+    )
+    levels: set[int] = set()
+    last, end = 0, 0
+    for match in _LEVEL.finditer(words):
+        number = _number_of_level(match[0])
+        levels |= set(range(last, number)) if last and _TO.fullmatch(words[end : match.start()]) else set()
+        levels.add(number)
+        last, end = number, match.end()
+    return levels
+
+
+def _number_of_level(level: str) -> int:
+    """Return the number of a rib, or of a vertebra from the head downwards."""
+    if level in _ORDINALS:
+        return _ORDINALS.index(level) + 1
+    return int("".join(filter(str.isdigit, level))) + _FIRST_OF_REGION.get(level[0], 0)
+
+
+def with_rib_level(location: str | None, masked: str) -> str | None:
+    """Return the location of a rib fracture, with the level that stands before its masked name.
+
+    >>> with_rib_level("right", "first ############ on the right"), with_rib_level("right", "displaced ############")
+    ('right rib1', 'right')
+    """
+    levels = _LEVEL.findall(masked)
+    if location not in ("left", "right") or len(levels) != 1 or not _OF_RIB.search(masked):
+        return location
+    return f"{location} rib{_number_of_level(levels[0])}" if levels[0][0] not in _FIRST_OF_REGION else location
 
 
 def without_list_of_levels(location: str, words: str) -> str:
@@ -83,6 +152,6 @@ def without_list_of_levels(location: str, words: str) -> str:
     >>> without_list_of_levels("thoracic T8", "compression fracture of t8")
     'thoracic T8'
     """
-    if location not in LEVELS or (len(_LEVEL_WORD.findall(words)) == 1 and not _RANGE.search(words)):
+    if location not in LEVELS or number_of_levels(words) == 1:
         return location
     return location.split(" ")[0]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Literal, NamedTuple, cast
 
+from radreward.text.bone_levels import RIBS, VERTEBRAE, number_of_levels
 from radreward.text.lexicon import compile_phrases
 from radreward.text.section_files import read_sections
 from radreward.text.spelling import spellings
@@ -20,6 +23,8 @@ class _Descriptor(NamedTuple):
     kind: DescriptorKind
     has_denial: bool
     """True if its denial states the other one."""
+    is_of_tube: bool = False
+    """True if it is only about the tip of a tube or catheter."""
 
 
 def _read() -> Iterator[tuple[_Descriptor, tuple[str, ...]]]:
@@ -28,26 +33,40 @@ def _read() -> Iterator[tuple[_Descriptor, tuple[str, ...]]]:
             phrases = dict(entry.split(" = ") for entry in line.split(" | "))
             for word, own in phrases.items():
                 kind = cast("DescriptorKind", title.split()[0])
-                yield _Descriptor(word, frozenset(phrases), kind, "denial" in title), tuple(own.split("; "))
+                yield (
+                    _Descriptor(word, frozenset(phrases), kind, "denial" in title, "tube" in title),
+                    tuple(own.split("; ")),
+                )
 
 
 _DESCRIPTORS: dict[str, _Descriptor] = {}
-_WORD_OF_PHRASE: dict[str, str] = {}
+_OF_PHRASE = defaultdict[str, list[_Descriptor]](list)
 for _descriptor, _phrases in _read():
     _DESCRIPTORS[_descriptor.word] = _descriptor
-    _WORD_OF_PHRASE |= {form: _descriptor.word for phrase in _phrases for form in spellings(phrase)}
-SIDES = frozenset({"left", "right"})
+    for _form in chain.from_iterable(map(spellings, _phrases)):
+        _OF_PHRASE[_form].append(_descriptor)
+SIDES = frozenset({"left", "right", "bilateral"})
 """Descriptors of findings that have no locations."""
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
 HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
-"""Descriptors of the tip of a tube."""
+OF_TUBES = frozenset(word for word, descriptor in _DESCRIPTORS.items() if descriptor.is_of_tube)
+"""Descriptors of the tip of a tube or catheter."""
 _DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
-_NUMBERS = frozenset({"two", "three", "four", "five", "six"})
-_DESCRIPTORS |= {number: _Descriptor(number, _NUMBERS, "state", False) for number in _NUMBERS}
-_NUMBER_OF_NAMES = re.compile(rf"\b(?P<number>{'|'.join(sorted(_NUMBERS))})(?= (?:[a-z-]+ ){{0,3}}#)")
-_PHRASE = compile_phrases(_WORD_OF_PHRASE)
-_DENIED = re.compile(r"\b(?:no|none|not|nothing|without|none is|nor|never)(?: (?:any|evidence of|longer|otherwise))* $")
+for _levels in (RIBS, VERTEBRAE):
+    _names = frozenset(level.split(" ")[1] for level in _levels)
+    _DESCRIPTORS |= {name: _Descriptor(name, _names, "location", False) for name in _names}
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_DESCRIPTORS |= {number: _Descriptor(number, frozenset(_NUMBERS), "state", False) for number in _NUMBERS}
+_NUMBER_OF_NAMES = re.compile(
+    rf"\b(?:(?P<number>{'|'.join(_NUMBERS[1:])}|single)|(?<![\d./])(?P<digit>[2-9]))"
+    r"(?= (?!(?:[cm]m|days?|hours?|pm|views?|weeks?)\b)(?:[a-z-]+ ){0,3}#)"
+)
+_PHRASE = compile_phrases(_OF_PHRASE)
+_DENIED = re.compile(
+    r"\b(?:no|none|not|nothing|without|none is|nor|never|spares?|sparing(?: of)?)"
+    r"(?: (?:any|the|evidence of|longer|otherwise))* $"
+)
 
 
 def find_descriptors(text: str) -> tuple[str, ...]:
@@ -58,22 +77,34 @@ def find_descriptors(text: str) -> tuple[str, ...]:
     """
     found: set[str] = set()
     for match in _PHRASE.finditer(text):
-        descriptor = _DESCRIPTORS[_WORD_OF_PHRASE[match[0]]]
-        if not _DENIED.search(text[: match.start()]):
-            found.add(descriptor.word)
-        elif descriptor.has_denial:
-            found |= descriptor.all - {descriptor.word}
+        is_denied = _DENIED.search(text[: match.start()])
+        for descriptor in _OF_PHRASE[match[0]]:
+            if not is_denied:
+                found.add(descriptor.word)
+            elif descriptor.has_denial:
+                found |= descriptor.all - {descriptor.word}
     return tuple(sorted(found))
 
 
-def number_of_findings(masked: str) -> tuple[str, ...]:
-    """Return the number before the name of a finding that is masked by # in a lowercase text, if it is from two to six.
+def number_of_findings(masked: str, has_levels: bool) -> tuple[str, ...]:
+    """Return the number of findings in a lowercase text in which # masks their name, or nothing if it is not stated.
 
-    >>> number_of_findings("three displaced right ########"), number_of_findings("two views show an ########.")
-    (('three',), ())
+    It stands before the name, or is that of the ribs or vertebrae in a list.
+
+    Args:
+        masked: Words about the finding.
+        has_levels: True for a finding of ribs or vertebrae.
+
+    >>> number_of_findings("three displaced right ########", True), number_of_findings("######## of t8 and t10", True)
+    (('three',), ('two',))
+    >>> number_of_findings("two views show an ########.", False)
+    ()
     """
     found = _NUMBER_OF_NAMES.search(masked)
-    return (found["number"],) if found and " view" not in masked[found.end() :] else ()
+    if found and " view" not in masked[found.end() :]:
+        return (_NUMBERS[int(found["digit"]) - 1] if found["digit"] else found["number"].replace("single", "one"),)
+    listed = number_of_levels(masked) if has_levels else 0
+    return _NUMBERS[listed - 1 : listed] if listed else ()
 
 
 def exclusions(first: Collection[str], second: Collection[str]) -> frozenset[DescriptorKind]:

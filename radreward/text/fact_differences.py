@@ -9,9 +9,9 @@ from radreward.text.descriptors import exclusions
 from radreward.text.fact_matching import FactMatch
 from radreward.text.facts import Change, Fact
 from radreward.text.finding_relations import USED_FOR_EACH_OTHER
-from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
+from radreward.text.findings import FINDINGS, MALPOSITIONED, ancestors, means_same_care
 from radreward.text.locations import are_neighbors, contains_location
-from radreward.text.measurements import is_same_size
+from radreward.text.measurements import is_same_distance, is_same_size
 from radreward.text.severity import SEVERITY_LEVELS
 from radreward.text.significance import significance_level
 
@@ -85,7 +85,10 @@ def _pair_differences(expected: Fact, stated: Fact, is_generated: bool) -> Itera
         yield "location", moves_level or not are_neighbors(*locations)
     for kind in exclusions(expected.descriptors, stated.descriptors):
         yield kind, True
-    if expected.size and stated.size and not is_same_size(expected.size, stated.size):
+    if FINDINGS[expected.finding].is_device:
+        if expected.size and stated.size and not is_same_distance(expected.size, stated.size):
+            yield "size", False
+    elif expected.size and stated.size and not is_same_size(expected.size, stated.size):
         yield "size", True
     elif expected.severity and stated.severity and expected.severity != stated.severity:
         is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1

@@ -25,7 +25,7 @@ class Fact(NamedTuple):
     severity: str | None = None
     change: Change | None = None
     size: float | None = None
-    """Largest diameter in mm."""
+    """Largest diameter in mm; of a device, the distance of its tip from a landmark."""
     descriptors: tuple[str, ...] = ()
     """Words that exclude others, see `described_facts`; generated facts have none."""
 

@@ -17,6 +17,8 @@ _ENDS_IN = re.compile(
     + _LIES_IN.pattern
 )
 """For a central line, which also lies in the vein through which it enters."""
+_ENTRY = re.compile(r"(?:internal )?jugular(?: vein)?|(?:axillary|subclavian) vein")
+"""A vein through which a line enters, without words for its tip."""
 _CLAUSE_START = re.compile(r"[,;] |\b(?:are|but|by|is|was|were|whereas|while|with) ")
 """End of what stands before the words about a name, which may be about something else."""
 _CLAUSE_END = re.compile(r"[,;] |\bwith respect to\b")
@@ -50,7 +52,7 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
         for location, match in found
         if stated_finding(finding, location) != finding and misplaced.search(own[: match.start()])
     )
-    return next(chain(well_placed, malpositioned), first)
+    return next(chain(well_placed, malpositioned), None if _ENTRY.fullmatch(first[0]) else first)
 
 
 def _nearest_location(own: str) -> re.Match[str] | None:

@@ -43,13 +43,57 @@ def parse_size(text: str) -> float | None:
     return size_of_match(match) if match else None
 
 
+def any_size(text: str) -> float | None:
+    """Return the largest diameter in mm of the first size in a text, whatever stands beside it, or None.
+
+    >>> any_size("a rim of 1.5 cm at the apex"), any_size("# 4 cm above the carina")
+    (15.0, None)
+    """
+    match = _ANY_SIZE.search(_PAST_SIZE.sub("", text))
+    return _largest(match["sizes"], match["unit"]) if match else None
+
+
 def size_of_match(match: re.Match[str]) -> float:
     """Return the largest diameter in mm of a match of `SIZE`."""
     sizes, unit = (
         match[group] or match[f"leading_{group}"] or match[f"trailing_{group}"] for group in ("sizes", "unit")
     )
-    largest = max(map(float, re.findall(_NUMBER, sizes)))
-    return round(largest * (10.0 if unit == "cm" else 1.0), 2)
+    return _largest(sizes, unit)
+
+
+def _largest(sizes: str, unit: str) -> float:
+    return round(max(map(float, re.findall(_NUMBER, sizes))) * (10.0 if unit == "cm" else 1.0), 2)
+
+
+_ANY_SIZE = re.compile(
+    rf"{_MEASURE}(?!\s(?:above|below|beyond|caudal|cephalad|deep|distal|from|inferior|inside|lateral|medial|outside|past|"
+    r"proximal|sections?|slices?|superior|to|under)\b)"
+)
+_TIP_DISTANCE = re.compile(
+    r"(?<!\bwas )(?<!\bpreviously )(?<![\d.])(?P<distance>\d{1,2}(?:\.\d{1,2})?)[\s-]?(?P<unit>[cm]m)\s"
+    r"(?:above|below|beyond|from|inside|outside|past|under|(?:caudal|cephalad|distal|inferior|proximal|superior) to)\b"
+)
+
+
+def tip_distance(masked: str) -> float | None:
+    """Return the first distance of the tip of a device from a landmark in mm, or None.
+
+    >>> tip_distance("#### tip 2.5 cm below the aortic arch"), tip_distance("#### tip in the stomach")
+    (25.0, None)
+    """
+    match = _TIP_DISTANCE.search(masked)
+    return float(match["distance"]) * (10.0 if match["unit"] == "cm" else 1.0) if match else None
+
+
+def is_same_distance(first: float, second: float) -> bool:
+    """Return True if two distances of a tip in mm can be measurements of the same position.
+
+    The margin is 15 mm, or a third of the larger distance if this is more; it was chosen for this project.
+
+    >>> is_same_distance(30.0, 45.0), is_same_distance(25.0, 55.0), is_same_distance(100.0, 130.0)
+    (True, False, True)
+    """
+    return abs(first - second) <= max(15.0, max(first, second) / 3)
 
 
 def is_same_size(first: float, second: float) -> bool:
@@ -69,11 +113,11 @@ def is_same_size(first: float, second: float) -> bool:
     return larger - smaller <= (2.0 if smaller < 6.0 else 4.0)
 
 
-def is_large_heart(ratio: re.Match[str]) -> bool:
-    """Return True if the heart of a match of `HEART_RATIO` is wider than half of the chest.
+def states_normal_ratio(words: str) -> bool:
+    """Return True if words are a cardiothoracic ratio of a heart that is at most half as wide as the chest.
 
-    >>> [is_large_heart(HEART_RATIO.search(f"cardiothoracic ratio is {text}")) for text in ("0.62", "0.6", "44 %")]
-    [True, True, False]
+    >>> [states_normal_ratio(f"cardiothoracic ratio is {text}") for text in ("0.62", "0.6", "44 %")]
+    [False, False, True]
     """
-    percent = ratio["percent"] or ratio["share"].ljust(2, "0")
-    return int(percent) > _LARGE_HEART
+    ratio = HEART_RATIO.fullmatch(words)
+    return ratio is not None and int(ratio["percent"] or ratio["share"].ljust(2, "0")) <= _LARGE_HEART

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from radreward.text.findings import FINDINGS
-from radreward.text.measurements import HEART_RATIO, is_large_heart
+from radreward.text.measurements import HEART_RATIO
 from radreward.text.phrase_index import PhraseIndex
 from radreward.text.read_names import READ_NAMES, Mention, states_of_parts
 from radreward.text.spelling import spellings
@@ -36,6 +36,10 @@ _ONE = re.compile(r"\ba(?:nother)? (?:\w+ ){0,2}(?P<one>one) (?=at|in|on|over)")
 """A pronoun for the finding before it."""
 _ZONE = re.compile(r"(?:(?<=\bleft )|(?<=\bright )|(?<=\bbilateral )|bi)(?:apical|basal|basilar) ")
 _ZONES = frozenset({"left upper", "left lower"})
+_PLACES = frozenset({"perihilar", "retrocardiac"})
+"""First words of names that are a place: the name without them is one, too."""
+_DEGREE = "borderline"
+"""First or last word of names that is a degree, as in "borderline heart size"."""
 
 
 def find_mentions(lower: str) -> list[Mention]:
@@ -45,7 +49,7 @@ def find_mentions(lower: str) -> list[Mention]:
     """
     ignored = [match.span() for match in NO_FINDING.finditer(lower)]
     names = [_mention_of_name(name, start, lower) for name, start in _FINDING.find(lower)]
-    names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower) if is_large_heart(match)]
+    names += [Mention("ratio", *match.span()) for match in HEART_RATIO.finditer(lower)]
     found = dict.fromkeys(states_of_parts(lower))
     states = [state for state in found if not any(_overlap(state, name) and _holds(name, state) for name in names)]
     names = [name for name in names if not any(_overlap(state, name) for state in states)]
@@ -64,10 +68,13 @@ def _with_pronouns(mentions: list[Mention], lower: str) -> Iterator[Mention]:
 
 
 def _mention_of_name(name: str, start: int, lower: str) -> Mention:
-    """Return the mention of a name; a zone with which it starts belongs to its place, as in "right apical scarring"."""
+    """Return the mention of a name without the place or degree at its start or end, as in "retrocardiac opacity"."""
     key = _FINDING_OF_NAME[name]
     zone = _ZONE.match(lower, start) if _ZONES.issubset(FINDINGS[key].locations) else None
-    return Mention(key, zone.end() if zone else start, start + len(name))
+    first, _, rest = name.partition(" ")
+    is_detail = first == _DEGREE or (first in _PLACES and _FINDING_OF_NAME.get(rest) == key)
+    begin = zone.end() if zone else start + len(first) + 1 if is_detail else start
+    return Mention(key, begin, start + len(name.removesuffix(f" {_DEGREE}")))
 
 
 def _overlap(first: Mention, second: Mention) -> bool:

@@ -23,7 +23,7 @@ _PART_WORDS = (
     r"posterior|superior|inferior|surgical|visualized|"
     r"adjacent|one|two|three|four|five|six|(?:aspects?|base|bottom|end|neck|part|shaft|third|top) of|"
     r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
-    r"eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|and|through|to),?\s){0,9}"
+    r"eleventh|twelfth|\d{1,2}(?:st|nd|rd|th)|[ctl]\d{1,2}|and|through|to),?\s){0,9}"
 )
 """Words between a state and the body part after it that belong to the body part."""
 

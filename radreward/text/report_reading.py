@@ -55,7 +55,7 @@ def _described(fact: Fact, own: Fact) -> Fact:
     """Return a fact with the descriptors of its sentence, and as displaced or broken if this calls it so."""
     if own.finding == DISPLACED.get(fact.finding):
         fact = fact._replace(finding=own.finding, location=own.location)
-    return fact._replace(descriptors=own.descriptors)
+    return fact._replace(change=fact.change or own.change, size=own.size, descriptors=own.descriptors)
 
 
 def _is_read(sentence: Sentence) -> bool:

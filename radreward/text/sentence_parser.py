@@ -13,14 +13,22 @@ from itertools import chain, compress, pairwise, starmap
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
-from radreward.text.bone_levels import without_list_of_levels
+from radreward.text.bone_levels import LEVELS, stated_levels, with_rib_level, without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
 from radreward.text.composed_locations import with_zone, words_about
-from radreward.text.descriptors import HIGH_TUBE, RIGHT_HEIGHT, SIDES, ZONES, find_descriptors, number_of_findings
-from radreward.text.facts import Fact, Polarity
+from radreward.text.descriptors import (
+    HIGH_TUBE,
+    OF_TUBES,
+    RIGHT_HEIGHT,
+    SIDES,
+    ZONES,
+    find_descriptors,
+    number_of_findings,
+)
+from radreward.text.facts import Change, Fact, Polarity
 from radreward.text.finding_locations import LOCATION, allowed_location, find_location
 from radreward.text.finding_states import organ_state
-from radreward.text.findings import BROKEN, DISPLACED, FINDINGS, stated_finding
+from radreward.text.findings import BROKEN, DISPLACED, FINDINGS, Finding, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
     CARINA_DISTANCE,
@@ -33,8 +41,11 @@ from radreward.text.locations import (
 from radreward.text.measurements import (
     MEASURED_FINDINGS,
     SIZE,
+    any_size,
     parse_size,
     size_of_match,
+    states_normal_ratio,
+    tip_distance,
 )
 from radreward.text.mention_scopes import mention_scopes
 from radreward.text.mentions import find_mentions
@@ -169,19 +180,42 @@ def described_facts(text: str) -> tuple[Fact, ...]:
 def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
     if not fact.is_stated:
         return fact
-    words = {*find_descriptors(scope.words), *number_of_findings(scope.masked)}
-    if _PLACES_WITH_SIDE.isdisjoint(FINDINGS[fact.finding].locations) and (location := LOCATION.search(scope.masked)):
+    finding = FINDINGS[fact.finding]
+    has_levels = not LEVELS.isdisjoint(finding.locations)
+    words = {*find_descriptors(scope.words), *number_of_findings(scope.masked, has_levels)}
+    words |= stated_levels(scope.words, has_levels)
+    if _PLACES_WITH_SIDE.isdisjoint(finding.locations) and (location := LOCATION.search(scope.masked)):
         place = canonical_location(location[0])
-        words.update({place.split()[0]} if place in _PLACES_WITH_SIDE else ())
-    if fact.location:
+        words.update(SIDES.intersection(place.split()) if place in _PLACES_WITH_SIDE else ())
+    if fact.location in _PLACES_WITH_ZONE:
         words -= ZONES
+    if not finding.is_device:
+        words -= OF_TUBES
+    elif "in place" in words:
+        words.add(RIGHT_HEIGHT)
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
-    is_misplaced = "displaced" in words or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
+    is_misplaced = (
+        "displaced" in words
+        or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
+        or (fact.finding == "dobhoff" and "in the airway" in words)
+        or (fact.finding == "chesttube" and "outside the pleura" in words)
+    )
     defective = DISPLACED if is_misplaced else BROKEN if "broken" in words else {}
     if "in place" not in words and (key := defective.get(fact.finding)):
         fact = fact._replace(finding=key, location=allowed_location(fact.location, FINDINGS[key].locations))
-    return fact._replace(descriptors=tuple(sorted(words)))
+    size = fact.size or (tip_distance(scope.masked) if finding.is_device else any_size(scope.masked))
+    change = fact.change or _change_of_lasting(finding, scope.masked)
+    return fact._replace(change=change, size=size, descriptors=tuple(sorted(words)))
+
+
+def _change_of_lasting(finding: Finding, masked: str) -> Change | None:
+    """Return the change of a finding that usually lasts, such as a granuloma, if it is new or worse.
+
+    "Increased tortuosity" may be an old one.
+    """
+    change = None if finding.can_change or "increased #" in masked else change_of(masked, finding.is_device)
+    return change if change in ("new", "worse") else None
 
 
 def _with_abbreviations_written_out(text: str) -> ParsedSentence:
@@ -229,7 +263,10 @@ def parse_sentence(text: str) -> ParsedSentence:
     scopes = mention_scopes(mentions, masked)
     names = [(mention.start, mention.end) for mention in mentions]
     shared = shared_details(masked)
-    are_negated = negated_names(masked, names)
+    are_negated = [
+        is_negated or states_normal_ratio(lower[slice(*name)])
+        for name, is_negated in zip(names, negated_names(masked, names), strict=True)
+    ]
     # Uncertainty may reach several names, as in "may represent edema or pneumonia".
     are_hedged = reached_names(masked, [cue.end() for cue in _UNCERTAINTY.finditer(masked)], names)
     by_mention = [
@@ -309,6 +346,8 @@ def _parse_mention(
     location = find_location(named, own)
     where = without_list_of_levels(canonical_location(location[0]), own) if location else None
     where = with_zone(named, where, own)
+    if "left rib1" in FINDINGS[named].locations:
+        where = with_rib_level(where, own)
     key = stated_finding(named, where, is_old)
     finding = FINDINGS[key]
     change = change_of(context, finding.is_device)

@@ -34,12 +34,15 @@ _SEVERITY_OF_ENTRY = {
     for severity, phrases in words.items()
     for phrase in phrases
 }
-SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
-    "mildly increased": "mild",
-    "moderately large": "severe",
+_RANGES = {
+    "mild to moderate": "moderate",
     "small to moderate": "moderate",
     "moderate to large": "severe",
     "moderate to severe": "severe",
+}
+SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
+    "mildly increased": "mild",
+    "moderately large": "severe",
     "sizable": "severe",
     "huge": "severe",
     "borderline": "mild",
@@ -51,6 +54,20 @@ SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
     "gross": "severe",
     "grossly": "severe",
     "barely visible": "mild",
+    "trivial": "mild",
+    "faint": "mild",
+    "low-grade": "mild",
+    "sliver of": "mild",
+    "advanced": "severe",
+    "enormous": "severe",
+    "florid": "severe",
+    "heavily": "severe",
+    "heavy": "severe",
+    "high-grade": "severe",
+    "profound": "severe",
+    "voluminous": "severe",
+    **{phrase.replace(" ", "-"): severity for phrase, severity in _RANGES.items()},
+    **_RANGES,
 }
 """The level of each phrase of the sentence parser."""
 

@@ -11,7 +11,8 @@ _BRITISH = (
     (re.compile(r"tumor"), "tumour"),
     (re.compile(r"\bgoiter"), "goitre"),
     (re.compile(r"pnea"), "pnoea"),
-    (re.compile(r"(?<=mineral)iz"), "is"),
+    (re.compile(r"(?<=[a-z]{4})iz(?=ation|e|ing)"), "is"),
+    (re.compile(r"\bcaliber"), "calibre"),
     (re.compile(r"\bcenter"), "centre"),
     (re.compile(r"ischemi"), "ischaemi"),
 )

@@ -79,7 +79,7 @@ def test_every_key_is_a_finding() -> None:
         ("The descending thoracic aorta is tortuous.", [("tortuous", None, None, "present")]),  # as of "aorta"
         ("The cardiothoracic ratio is 0.62.", [("ratio", None, None, "present")]),
         ("The cardiothoracic ratio is 0.6.", [("ratio", None, None, "present")]),
-        ("The cardiothoracic ratio is 0.44.", []),
+        ("The cardiothoracic ratio is 0.44.", [("ratio", None, None, "absent")]),
         ("The dome of the diaphragm on the left stands too high.", [("elevdia", "left", None, "present")]),
         ("Fluid has collected in the right pleural space.", [("effusion", "right", None, "present")]),
         ("The sternum shows no break.", [("sternalfx", None, None, "absent")]),
