@@ -16,6 +16,7 @@ from radreward.models.finding_classifier import (
     Reading,
     embedded_classifier,
 )
+from radreward.text.described_facts import described_facts
 from radreward.text.descriptors import find_descriptors
 from radreward.text.facts import Fact
 from radreward.text.findings import FINDINGS, ancestors
@@ -24,7 +25,7 @@ from radreward.text.mentions import find_mentions
 from radreward.text.normalization import MAX_REPORT_CHARS
 from radreward.text.recognition import addresses_reader, reads_as_report
 from radreward.text.report_reading import ReportReading, read_report
-from radreward.text.sentence_parser import described_facts, sentence_facts
+from radreward.text.sentence_parser import sentence_facts
 from radreward.text.sentence_splitter import split_sentences
 from radreward.text.unstated import is_normal_or_past
 

@@ -28,6 +28,9 @@ LOCATIONS: dict[str, tuple[str, ...]] = {
 }
 """Canonical locations per `Finding.location_group`. The base counts as lower lobe, the apex as upper lobe."""
 
+PLACES_WITH_SIDE = frozenset(LOCATIONS["lung"])
+PLACES_WITH_ZONE = frozenset(place for place in LOCATIONS["lung"] if " " in place)
+
 
 def _read_words() -> Iterator[dict[str, tuple[str, ...]]]:
     for lines in read_sections("locations.txt").values():

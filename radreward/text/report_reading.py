@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from radreward.text.described_facts import described_facts
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.findings import DISPLACED
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, parse_report
-from radreward.text.sentence_parser import described_facts
 from radreward.text.sentence_splitter import CACHED_REPORTS
 from radreward.text.standard_wording import may_report_finding
 

@@ -9,43 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain, compress, pairwise, starmap
+from itertools import chain, compress, pairwise
 from typing import NamedTuple
 
 from radreward.text.abbreviations import write_out
-from radreward.text.bone_levels import LEVELS, stated_levels, with_rib_level, without_list_of_levels
+from radreward.text.bone_levels import with_rib_level, without_list_of_levels
 from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of, without_comparisons
 from radreward.text.composed_locations import with_zone, words_about
-from radreward.text.descriptors import (
-    HIGH_TUBE,
-    OF_TUBES,
-    RIGHT_HEIGHT,
-    SIDES,
-    ZONES,
-    find_descriptors,
-    number_of_findings,
-)
-from radreward.text.facts import Change, Fact, Polarity
+from radreward.text.facts import Fact, Polarity
 from radreward.text.finding_locations import LOCATION, allowed_location, find_location
 from radreward.text.finding_states import organ_state
-from radreward.text.findings import BROKEN, DISPLACED, FINDINGS, Finding, stated_finding
+from radreward.text.findings import FINDINGS, stated_finding
 from radreward.text.lexicon import compile_phrases, lowercase_same_length
 from radreward.text.locations import (
-    CARINA_DISTANCE,
-    LOCATIONS,
+    PLACES_WITH_ZONE,
     canonical_location,
-    carina_distance,
     side_readings,
     with_clear_sides,
 )
 from radreward.text.measurements import (
     MEASURED_FINDINGS,
     SIZE,
-    any_size,
     parse_size,
     size_of_match,
     states_normal_ratio,
-    tip_distance,
 )
 from radreward.text.mention_scopes import mention_scopes
 from radreward.text.mentions import find_mentions
@@ -121,10 +108,6 @@ _UNCERTAINTY = re.compile(
     f"{compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES)).pattern}|{_NOT_EXCLUDED.pattern}"
 )
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
-_PLACES_WITH_SIDE = frozenset(place for place in LOCATIONS["lung"] if place.split()[0] in SIDES)
-_PLACES_WITH_ZONE = frozenset(place for place in LOCATIONS["lung"] if " " in place)
-_HIGHEST_TIP = 60
-"""Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
 _OTHER_CLAUSE = re.compile(r"[,;]\s(?!.*\b(?:it|one|they|this)\b)")
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
 """What is not seen is the tip of a device, not the device."""
@@ -132,7 +115,6 @@ _LABEL = re.compile(r"^(?:pleural )?#+:$")
 """The start of a sentence up to a colon, without a place or degree."""
 _ANSWERED_YES = re.compile(r"\? yes\b|: yes\b")
 """An answer that states the finding before it, which is no question then."""
-_TOO_LOW = re.compile(r"\btoo (?:deep|far|low)\b|\b(?:must|needs to|should) be (?:pulled|retracted|withdrawn)\b")
 _HEALED = re.compile(r"\b(?:(?<!year )(?<!years )(?<!year-)old|healed|remote|chronic)\b")
 _ITEM_NUMBER = re.compile(r"^\d{1,2}\s?\.\s")
 _TOKEN = re.compile(r"#|[^\W_]+|[^\w\s]|_")
@@ -155,70 +137,16 @@ _PERCEPTION_TOKENS = frozenset(
 
 @lru_cache(CACHED_SENTENCES)
 def sentence_facts(text: str) -> tuple[Fact, ...]:
-    """Return the facts of one sentence, with `ABBREVIATIONS` written out if it may state more than its facts.
+    """Return the facts of `parse_written_out`.
 
     >>> sentence_facts("Small PTX on the L.")[0][:4]
     ('pneumothorax', 'present', 'left', 'mild')
     """
-    return _with_abbreviations_written_out(text).facts
+    return parse_written_out(text).facts
 
 
-def described_facts(text: str) -> tuple[Fact, ...]:
-    """Return the facts of one sentence with the descriptors that other people's reports have, see `find_descriptors`.
-
-    Of a finding without sides, the side is one of them. A tube that is displaced is malpositioned, and a
-    tracheal one that is too low; a device with a broken part is another finding, too, see `BROKEN`.
-
-    >>> described_facts("Broken wire on the left side of the pacemaker.")[0].descriptors
-    ('broken', 'left')
-    """
-    parsed = _with_abbreviations_written_out(text)
-    described = starmap(_with_descriptors, zip(parsed.facts, parsed.scopes, strict=True))
-    return tuple(described) if parsed.scopes else parsed.facts
-
-
-def _with_descriptors(fact: Fact, scope: Scope) -> Fact:
-    if not fact.is_stated:
-        return fact
-    finding = FINDINGS[fact.finding]
-    has_levels = not LEVELS.isdisjoint(finding.locations)
-    words = {*find_descriptors(scope.words), *number_of_findings(scope.masked, has_levels)}
-    words |= stated_levels(scope.words, has_levels)
-    if _PLACES_WITH_SIDE.isdisjoint(finding.locations) and (location := LOCATION.search(scope.masked)):
-        place = canonical_location(location[0])
-        words.update(SIDES.intersection(place.split()) if place in _PLACES_WITH_SIDE else ())
-    if fact.location in _PLACES_WITH_ZONE:
-        words -= ZONES
-    if not finding.is_device:
-        words -= OF_TUBES
-    elif "in place" in words:
-        words.add(RIGHT_HEIGHT)
-    if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
-        words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
-    is_misplaced = (
-        "displaced" in words
-        or (fact.finding == "ett" and _TOO_LOW.search(scope.words))
-        or (fact.finding == "dobhoff" and "in the airway" in words)
-        or (fact.finding == "chesttube" and "outside the pleura" in words)
-    )
-    defective = DISPLACED if is_misplaced else BROKEN if "broken" in words else {}
-    if "in place" not in words and (key := defective.get(fact.finding)):
-        fact = fact._replace(finding=key, location=allowed_location(fact.location, FINDINGS[key].locations))
-    size = fact.size or (tip_distance(scope.masked) if finding.is_device else any_size(scope.masked))
-    change = fact.change or _change_of_lasting(finding, scope.masked)
-    return fact._replace(change=change, size=size, descriptors=tuple(sorted(words)))
-
-
-def _change_of_lasting(finding: Finding, masked: str) -> Change | None:
-    """Return the change of a finding that usually lasts, such as a granuloma, if it is new or worse.
-
-    "Increased tortuosity" may be an old one.
-    """
-    change = None if finding.can_change or "increased #" in masked else change_of(masked, finding.is_device)
-    return change if change in ("new", "worse") else None
-
-
-def _with_abbreviations_written_out(text: str) -> ParsedSentence:
+def parse_written_out(text: str) -> ParsedSentence:
+    """Return the facts of one sentence, with `ABBREVIATIONS` written out if it may state more than its facts."""
     parsed = parse_sentence(text)
     if parsed.is_complete:
         return parsed
@@ -291,7 +219,7 @@ def _with_inherited_locations(
         fact = with_inherited_location(fact, earlier, masked[end : spans.name[0]], scope.masked)
         if fact.location != stated.location and fact.location:
             zone = with_zone(fact.finding, fact.location.split(" ")[0], scope.masked)
-            fact = fact._replace(location=zone if zone in _PLACES_WITH_ZONE else fact.location)
+            fact = fact._replace(location=zone if zone in PLACES_WITH_ZONE else fact.location)
         yield fact
         earlier, end = (fact if fact.location else earlier), spans.name[1]
 

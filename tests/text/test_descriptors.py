@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radreward.criteria.error_counting import count_errors
+from radreward.text.described_facts import described_facts
 from radreward.text.descriptors import SIDES, exclusions, find_descriptors
 from radreward.text.fact_differences import find_differences
 from radreward.text.fact_matching import FactMatch, match_facts
 from radreward.text.facts import Fact
 from radreward.text.report_reading import read_report
 from radreward.text.section_files import read_sections
-from radreward.text.sentence_parser import described_facts
 
 SETS = [
     dict(entry.split(" = ") for entry in line.split(" | "))
