@@ -68,15 +68,44 @@ OTHER_PHRASES: _Words = {
 """Words that are read, but not written."""
 OTHER_PHRASES |= {place: _read_at_rib(*rib) for place, rib in RIBS.items()}
 OTHER_PHRASES |= {place: _read_at_vertebra(*vertebra) for place, vertebra in VERTEBRAE.items()}
-_FIRST_OF_REGION = {"c": 0, "t": 7, "l": 19}
-"""Number of vertebrae above the first one of a region."""
-_LEVEL = re.compile(rf"\b(?:{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th)|[ctl]-?\d{{1,2}})\b")
-_NUMBERED_RIBS = re.compile(r"\bribs? \d{1,2}(?:(?:,? and |,? to |,? through |, | ?[-&] ?)\d{1,2})*\b(?! ?[cm]m\b)")
-_SHORT_RANGE = re.compile(r"\b([ctl])(\d{1,2}) ?(-|/|to|and|through) ?(?=\d)")
-_VERTEBRA = re.compile(r"\b[ctl]-?\d{1,2}\b")
+_LEVEL = re.compile(
+    rf"\b(?:(?P<rib>{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))|(?P<region>[ctl])-?(?P<number>\d{{1,2}})(?!-weighted))\b"
+)
+_NUMBERED_RIBS = re.compile(
+    r"\bribs? \d{1,2}(?:(?:,? and |,? to |,? through |, | ?[-&] ?)\d{1,2})*\b"
+    r"(?! ?(?:[cm]m|days?|hours?|months?|weeks?|years?)\b)"
+)
+_SHORT_RANGE = re.compile(r"\b([ctl])(\d{1,2}) ?(-|/|to|and|through) ?(?=\d{1,2}\b(?! ?[cm]m\b))")
 _RIB = re.compile(r"\bribs?\b")
 _TO = re.compile(r"(?: ribs?)? ?(?:to|through|-) ?(?:the )?")
-_OF_RIB = re.compile(rf"(?:{_LEVEL.pattern})(?= (?:(?:left|right) )?(?:#|ribs?\b))")
+_BEFORE_RIB = re.compile(r"(?<!\ba )(?<!\banother )\b[a-z\d]+(?= (?:(?:left|right) )?(?:#|ribs?\b))")
+
+
+def _levels(words: str) -> set[str]:
+    """Return the ribs and vertebrae that lowercase words list, as "rib5" and "T8"; an ordinal is that of a rib."""
+    words = _NUMBERED_RIBS.sub(
+        lambda match: re.sub(r"\d+", r"\g<0>th", match[0]), _SHORT_RANGE.sub(r"\1\2 \3 \1", words)
+    )
+    levels: set[str] = set()
+    last, end = "", 0
+    for match in _LEVEL.finditer(words):
+        level = _level(match)
+        if last and level in _ORDER and _TO.fullmatch(words[end : match.start()]):
+            levels.update(_ORDER[_ORDER.index(last) : _ORDER.index(level)])
+        levels.add(level)
+        last, end = level, match.end()
+    return levels.intersection(_ORDER)
+
+
+_ORDER = tuple(dict.fromkeys(place.split(" ")[1] for place in (*RIBS, *VERTEBRAE)))
+"""Ribs and vertebrae from the head downwards."""
+
+
+def _level(match: re.Match[str]) -> str:
+    if match["region"]:
+        return f"{match['region'].upper()}{match['number']}"
+    ordinal = match["rib"]
+    return f"rib{_ORDINALS.index(ordinal) + 1 if ordinal in _ORDINALS else ordinal[:-2]}"
 
 
 def number_of_levels(words: str) -> int:
@@ -87,49 +116,20 @@ def number_of_levels(words: str) -> int:
     >>> number_of_levels("fourth through sixth rib fractures"), number_of_levels("rib fractures")
     (3, 0)
     """
-    return len(_numbers_of_levels(words))
+    return len(_levels(words))
 
 
-def stated_levels(words: str, has_location: bool) -> set[str]:
+def stated_levels(words: str) -> set[str]:
     """Return the vertebrae that lowercase words name, or the ribs if they have the word.
 
-    Args:
-        words: Words about a finding.
-        has_location: True if the location of the finding has a single level, so that only a list is returned.
-
-    >>> stated_levels("lytic lesion of the fourth left rib", False), stated_levels("fracture of t5", True)
-    ({'rib4'}, set())
-    >>> sorted(stated_levels("fractures of t5 and l1", True)), stated_levels("first seen in the fourth week", False)
-    (['L1', 'T5'], set())
+    >>> sorted(stated_levels("lesions of t8-10")), stated_levels("lytic lesion of the fourth left rib")
+    (['T10', 'T8', 'T9'], {'rib4'})
+    >>> stated_levels("first seen in the fourth week")
+    set()
     """
-    numbers = _numbers_of_levels(words)
-    if has_location and len(numbers) == 1:
-        return set()
-    vertebrae = _numbers_of_levels(" ".join(_VERTEBRA.findall(words)))
-    if vertebrae:
-        return {place.split(" ")[1] for number, place in enumerate(VERTEBRAE, 1) if number in vertebrae}
-    return {f"rib{number}" for number in numbers if number <= 12} if _RIB.search(words) else set()
-
-
-def _numbers_of_levels(words: str) -> set[int]:
-    words = _NUMBERED_RIBS.sub(
-        lambda match: re.sub(r"\d+", r"\g<0>th", match[0]), _SHORT_RANGE.sub(r"\1\2 \3 \1", words)
-    )
-    levels: set[int] = set()
-    last, end = 0, 0
-    for match in _LEVEL.finditer(words):
-        number = _number_of_level(match[0])
-        levels |= set(range(last, number)) if last and _TO.fullmatch(words[end : match.start()]) else set()
-        levels.add(number)
-        last, end = number, match.end()
-    return levels
-
-
-def _number_of_level(level: str) -> int:
-    """Return the number of a rib, or of a vertebra from the head downwards."""
-    if level in _ORDINALS:
-        return _ORDINALS.index(level) + 1
-    return int("".join(filter(str.isdigit, level))) + _FIRST_OF_REGION.get(level[0], 0)
+    levels = _levels(words)
+    vertebrae = {level for level in levels if not level.startswith("rib")}
+    return vertebrae or (levels if _RIB.search(words) else set())
 
 
 def with_rib_level(location: str | None, masked: str) -> str | None:
@@ -138,10 +138,12 @@ def with_rib_level(location: str | None, masked: str) -> str | None:
     >>> with_rib_level("right", "first ############ on the right"), with_rib_level("right", "displaced ############")
     ('right rib1', 'right')
     """
-    levels = _LEVEL.findall(masked)
-    if location not in ("left", "right") or len(levels) != 1 or not _OF_RIB.search(masked):
+    levels = _levels(masked)
+    before = _BEFORE_RIB.search(masked)
+    if location not in ("left", "right") or len(levels) != 1 or not before or not _LEVEL.fullmatch(before[0]):
         return location
-    return f"{location} rib{_number_of_level(levels[0])}" if levels[0][0] not in _FIRST_OF_REGION else location
+    place = f"{location} {levels.pop()}"
+    return place if place in RIBS else location
 
 
 def without_list_of_levels(location: str, words: str) -> str:
@@ -152,6 +154,6 @@ def without_list_of_levels(location: str, words: str) -> str:
     >>> without_list_of_levels("thoracic T8", "compression fracture of t8")
     'thoracic T8'
     """
-    if location not in LEVELS or number_of_levels(words) == 1:
+    if location not in LEVELS or len(_levels(words)) == 1:
         return location
     return location.split(" ")[0]

@@ -88,6 +88,13 @@ _STILL_THERE = re.compile(
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
+_MORE_NOW = re.compile(r"\b(?P<word>less|more) (?:[a-z]+ ){0,2}#")
+_COMPARISON = re.compile(
+    r"\b(?:compared (?:to|with)|since|than on|from) (?:an? |the )?(?:earlier|last|previous|prior|yesterday)"
+)
+"""A comparison with an earlier study."""
+
+
 def change_of(masked: str, is_device: bool) -> Change | None:
     """Return the change of the name that is masked by # in a lowercase text.
 
@@ -115,7 +122,7 @@ def change_of(masked: str, is_device: bool) -> Change | None:
             continue
         if phrase[0] == "no longer" and _STILL_THERE.match(masked, phrase.end()):
             continue
-        if change == "resolved" and (
+        if (change == "resolved" or phrase[0].startswith("clearing")) and (
             _NOT_DONE.search(masked, 0, phrase.start()) or _NOT_YET.match(masked, phrase.end())
         ):
             continue
@@ -131,6 +138,8 @@ def change_of(masked: str, is_device: bool) -> Change | None:
         return "better" if compared["word"] == "smaller" else "worse"
     if compared := _COMPARED_WITH_BEFORE.search(masked):
         return "better" if compared["less"] else "worse"
+    if (more := _MORE_NOW.search(masked)) and _COMPARISON.search(masked):
+        return "better" if more["word"] == "less" else "worse"
     return None
 
 

@@ -41,8 +41,10 @@ _BOTH_SIDES = re.compile(r"\b(?:both|bi(?:apical|basal|basally|basilar|hilar|lat
 _WORSE_SIDE = re.compile(
     r"\b(?:especially|greater|more|particularly|predominant(?:ly)?|worse)\b[^#,;.]{0,60}\b(?:left|right)\b"
 )
+_BEHIND_HEART = re.compile(r"\b(?:behind the heart|retrocardiac)\b")
+"""A place that is on the left unless another side is stated."""
 _SIDES = re.compile(r"\b(?:left|right)\b")
-_OTHER_CLAUSE = re.compile(
+OTHER_CLAUSE = re.compile(
     r"[;.] |(?:,| and| but| though| whereas| while) (?=[^,;.]{0,80}\b(?:are|clear|free|intact|is|no|normal|not|"
     r"unremarkable|was|were)\b)| (?:but|except|spar(?:es|ing)|with sparing)\b"
 )
@@ -64,7 +66,7 @@ def with_zone(finding: str, location: str | None, own: str) -> str | None:
     >>> with_zone("opacity", "right", "####### at each base, worse on the right")
     'bilateral lower'
     """
-    words = words_about(own, _OTHER_CLAUSE)
+    words = words_about(own, OTHER_CLAUSE)
     side = _stated_side(location, words)
     if side is None or (location and " " in location and side in location):
         return location
@@ -90,4 +92,6 @@ def _stated_side(location: str | None, words: str) -> str | None:
     if location.startswith("bilateral ") and len(sides) == 1:  # "apical scar on the right"
         return sides.pop()
     side = location.split()[0]
+    if len(sides) == 1 and _BEHIND_HEART.search(words):
+        return sides.pop()
     return side if sides <= {side} or side == "bilateral" else None

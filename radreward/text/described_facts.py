@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from itertools import starmap
 
-from radreward.text.bone_levels import LEVELS, stated_levels
+from radreward.text.bone_levels import LEVELS, number_of_levels, stated_levels
 from radreward.text.changes import change_of
 from radreward.text.descriptors import (
     HIGH_TUBE,
-    OF_TUBES,
+    LOW_TUBE,
+    NUMBERS,
     RIGHT_HEIGHT,
     SIDES,
     ZONES,
     find_descriptors,
+    is_of,
     number_of_findings,
 )
 from radreward.text.facts import Change, Fact
-from radreward.text.finding_locations import LOCATION, allowed_location
+from radreward.text.finding_locations import allowed_location, find_location
 from radreward.text.findings import BROKEN, DISPLACED, FINDINGS
 from radreward.text.locations import (
     CARINA_DISTANCE,
@@ -26,16 +28,22 @@ from radreward.text.locations import (
     canonical_location,
     carina_distance,
 )
-from radreward.text.measurements import any_size, tip_distance
+from radreward.text.measurements import any_size
 from radreward.text.sentence_parser import Scope, parse_written_out
+from radreward.text.tip_distances import tip_distance
 
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
-_TOO_LOW = re.compile(r"\btoo (?:deep|far|low)\b|\b(?:must|needs to|should) be (?:pulled|retracted|withdrawn)\b")
 _CHAMBER = re.compile(r"\b(?:left|right)(?= (?:atri|ventric))")
 """A side that is part of the name of a chamber of the heart."""
-_MISPLACED_BY = {"dobhoff": "in the airway", "chesttube": "outside the pleura"}
-"""Devices, and the descriptor of a place where they must not be."""
+_CLEAR = re.compile(r"(?:,| and| with) (?:[^,;]* )?(?:clear|normal|unremarkable)\b.*$")
+"""Another part of the chest, which is normal."""
+_SEVERAL = re.compile(r"\b(?:adjacent|deformities|fractures|greatest|including|most|multiple|numerous|several|worst)\b")
+"""Words beside a single level that is one of several."""
+_WITH_HEIGHT = DISPLACED.keys() - BROKEN.keys() | {"trach", "iabp", "uvc", "uac"}
+"""Tubes and catheters."""
+_MISPLACED_BY = {"dobhoff": {"in the airway"}, "chesttube": {"outside the pleura"}}
+"""Devices, and descriptors of places where they must not be."""
 
 
 def described_facts(text: str) -> tuple[Fact, ...]:
@@ -59,49 +67,59 @@ def _described(fact: Fact, scope: Scope) -> Fact:
         return fact
     is_device = FINDINGS[fact.finding].is_device
     words = _descriptors(fact, scope)
-    size = fact.size or (tip_distance if is_device else any_size)(scope.masked)
+    size = fact.size or (tip_distance(fact.finding, scope.masked) if is_device else any_size(scope.masked))
     change = fact.change or _change_of_lasting(fact, scope.masked)
-    key = None if "in place" in words else _defective(fact.finding, scope, words)
-    if key:
+    if key := _defective(fact.finding, words):
         fact = fact._replace(finding=key, location=allowed_location(fact.location, FINDINGS[key].locations))
     return fact._replace(change=change, size=size, descriptors=tuple(sorted(words)))
 
 
 def _descriptors(fact: Fact, scope: Scope) -> set[str]:
     finding = FINDINGS[fact.finding]
-    has_levels = not LEVELS.isdisjoint(finding.locations)
-    words = {*find_descriptors(scope.words), *number_of_findings(scope.masked, has_levels)}
-    words |= stated_levels(scope.words, has_levels)
+    words = {word for word in find_descriptors(scope.words) if is_of(word, fact.finding)}
+    words |= {number} if (number := _number(fact, scope)) else set()
+    if finding.region == "bones" and fact.location not in LEVELS:
+        words |= stated_levels(scope.words)
     if PLACES_WITH_SIDE.isdisjoint(finding.locations):
-        words |= _side(scope.masked)
+        words |= _side(fact.finding, scope.masked)
     if fact.location in PLACES_WITH_ZONE:
         words -= ZONES
-    if not finding.is_device:
-        words -= OF_TUBES
-    elif "in place" in words:
+    if "in place" in words and fact.finding in _WITH_HEIGHT:
         words.add(RIGHT_HEIGHT)
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
+        words -= {HIGH_TUBE, RIGHT_HEIGHT, LOW_TUBE}
         words.add(HIGH_TUBE if carina_distance(distance) > _HIGHEST_TIP else RIGHT_HEIGHT)
     return words
 
 
-def _side(masked: str) -> frozenset[str]:
-    """Return the side of the first place in the words about a finding.
+def _number(fact: Fact, scope: Scope) -> str | None:
+    """Return the number of findings before their name, or in a list of ribs or vertebrae; None if it is open."""
+    number = number_of_findings(scope.masked)
+    if number or LEVELS.isdisjoint(FINDINGS[fact.finding].locations):
+        return number
+    listed = number_of_levels(scope.words)
+    is_open = listed == 1 and _SEVERAL.search(scope.words)
+    return NUMBERS[listed - 1] if 0 < listed <= len(NUMBERS) and not is_open else None
 
-    >>> _side("#### with its tip in the right ventricle on the left")
+
+def _side(finding: str, masked: str) -> frozenset[str]:
+    """Return the side that the words about a finding without sides state.
+
+    >>> _side("pacemaker", "#### with its tip in the right ventricle on the left")
     frozenset({'left'})
     """
-    found = LOCATION.search(_CHAMBER.sub(lambda match: "~" * len(match[0]), masked))
+    found = find_location(finding, _CHAMBER.sub("~", _CLEAR.sub("", masked)))
     place = canonical_location(found[0]) if found else None
     return SIDES.intersection(place.split()) if place in PLACES_WITH_SIDE else frozenset()
 
 
-def _defective(finding: str, scope: Scope, words: set[str]) -> str | None:
+def _defective(finding: str, words: set[str]) -> str | None:
     """Return what a device is if it is out of place or broken, or None."""
-    is_misplaced = "displaced" in words or _MISPLACED_BY.get(finding) in words
-    if is_misplaced or (finding == "ett" and _TOO_LOW.search(scope.words)):
+    is_low = finding == "ett" and LOW_TUBE in words
+    is_misplaced = "displaced" in words or not words.isdisjoint(_MISPLACED_BY.get(finding, ()))
+    if is_low or (is_misplaced and "in place" not in words):
         return DISPLACED.get(finding)
-    return BROKEN.get(finding) if "broken" in words else None
+    return BROKEN.get(finding) if "broken" in words and "in place" not in words else None
 
 
 def _change_of_lasting(fact: Fact, masked: str) -> Change | None:

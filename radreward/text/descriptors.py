@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Literal, NamedTuple, cast
 
-from radreward.text.bone_levels import RIBS, VERTEBRAE, number_of_levels
+from radreward.text.bone_levels import RIBS, VERTEBRAE
+from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases
-from radreward.text.section_files import read_sections
+from radreward.text.section_files import phrases_of, read_sections
 from radreward.text.spelling import spellings
 
 DescriptorKind = Literal["location", "state"]
@@ -21,51 +22,57 @@ class _Descriptor(NamedTuple):
     all: frozenset[str]
     """The descriptors of its set, which exclude each other."""
     kind: DescriptorKind
-    has_denial: bool
+    of: str = ""
+    """Findings that it can describe, see `is_of`; by default, all."""
+    has_denial: bool = False
     """True if its denial states the other one."""
-    is_of_tube: bool = False
-    """True if it is only about the tip of a tube or catheter."""
 
 
 def _read() -> Iterator[tuple[_Descriptor, tuple[str, ...]]]:
-    for title, lines in read_sections("descriptors.txt").items():
+    for title, lines in _SECTIONS.items():
+        kind, _, of = title.partition("; ")
         for line in lines:
             phrases = dict(entry.split(" = ") for entry in line.split(" | "))
             for word, own in phrases.items():
-                kind = cast("DescriptorKind", title.split()[0])
-                yield (
-                    _Descriptor(word, frozenset(phrases), kind, "denial" in title, "tube" in title),
-                    tuple(own.split("; ")),
+                is_denied = of == "denial"
+                descriptor = _Descriptor(
+                    word, frozenset(phrases), cast("DescriptorKind", kind), "" if is_denied else of, is_denied
                 )
+                yield descriptor, tuple(own.split("; "))
 
 
+_SECTIONS = read_sections("descriptors.txt")
+_OF_PHRASE = defaultdict[str, list[_Descriptor]](list, {phrase: [] for phrase in phrases_of(_SECTIONS.pop("none"))})
 _DESCRIPTORS: dict[str, _Descriptor] = {}
-_OF_PHRASE = defaultdict[str, list[_Descriptor]](list)
 for _descriptor, _phrases in _read():
     _DESCRIPTORS[_descriptor.word] = _descriptor
     for _form in chain.from_iterable(map(spellings, _phrases)):
         _OF_PHRASE[_form].append(_descriptor)
 SIDES = frozenset({"left", "right", "bilateral"})
-"""Descriptors of findings that have no locations."""
+"""Descriptors of findings that have no sides."""
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
-HIGH_TUBE, RIGHT_HEIGHT = "too high", "right height"
-OF_TUBES = frozenset(word for word, descriptor in _DESCRIPTORS.items() if descriptor.is_of_tube)
-"""Descriptors of the tip of a tube or catheter."""
-_DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location", False) for side in SIDES}
+HIGH_TUBE, RIGHT_HEIGHT, LOW_TUBE = "too high", "right height", "too low"
+"""Descriptors of the tip of a tube."""
+_DESCRIPTORS |= {side: _Descriptor(side, SIDES, "location") for side in SIDES}
 for _levels in (RIBS, VERTEBRAE):
     _names = frozenset(level.split(" ")[1] for level in _levels)
-    _DESCRIPTORS |= {name: _Descriptor(name, _names, "location", False) for name in _names}
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_DESCRIPTORS |= {number: _Descriptor(number, frozenset(_NUMBERS), "state", False) for number in _NUMBERS}
+    _DESCRIPTORS |= {name: _Descriptor(name, _names, "location") for name in _names}
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_DESCRIPTORS |= {number: _Descriptor(number, frozenset(NUMBERS), "state") for number in NUMBERS}
 _NUMBER_OF_NAMES = re.compile(
-    rf"\b(?:(?P<number>{'|'.join(_NUMBERS[1:])}|single)|(?<![\d./])(?P<digit>[2-9]))"
-    r"(?= (?!(?:[cm]m|days?|hours?|pm|views?|weeks?)\b)(?:[a-z-]+ ){0,3}#)"
+    r"(?<!day )(?<!pod )(?<!stage )(?<!grade )(?<!type )(?<!image )(?<!series )(?<!at )(?<!since )(?<!within )"
+    rf"(?<!than )(?<!to )(?<![\d./-])\b(?:(?P<number>{'|'.join(NUMBERS[1:])}|single)|(?P<digit>[2-9]))(?= "
+    r"(?!(?:am|[cm]m|days?|films?|frontal|hours?|images?|months?|pm|previous|prior|radiographs?|views?|weeks?|years?)\b)"
+    r"(?:(?!(?:and|demonstrates?|from|of|reveals?|shows?|to|with)\b)[a-z-]+ ){0,3}#)"
 )
+"""A number before a name that is no date, grade or number of images."""
+_TRACHEAL_TUBES = frozenset({"ett", "ettlow", "trach"})
+_CHEST_TUBES = frozenset({"chesttube", "chesttubemal"})
 _PHRASE = compile_phrases(_OF_PHRASE)
 _DENIED = re.compile(
-    r"\b(?:no|none|not|nothing|without|none is|nor|never|spares?|sparing(?: of)?)"
-    r"(?: (?:any|the|evidence of|longer|otherwise))* $"
+    r"\b(?:no|none|not|nothing|without|none is|nor|never|previously|spares?|sparing(?: of)?)"
+    r"(?: (?:any|at|evidence of|in|longer|otherwise|the))* $"
 )
 
 
@@ -86,25 +93,33 @@ def find_descriptors(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def number_of_findings(masked: str, has_levels: bool) -> tuple[str, ...]:
-    """Return the number of findings in a lowercase text in which # masks their name, or nothing if it is not stated.
+def number_of_findings(masked: str) -> str | None:
+    """Return the number before the name of a finding that is masked by # in a lowercase text, or None.
 
-    It stands before the name, or is that of the ribs or vertebrae in a list.
-
-    Args:
-        masked: Words about the finding.
-        has_levels: True for a finding of ribs or vertebrae.
-
-    >>> number_of_findings("three displaced right ########", True), number_of_findings("######## of t8 and t10", True)
-    (('three',), ('two',))
-    >>> number_of_findings("two views show an ########.", False)
-    ()
+    >>> number_of_findings("three displaced right ########"), number_of_findings("two views show an ########.")
+    ('three', None)
     """
     found = _NUMBER_OF_NAMES.search(masked)
-    if found and " view" not in masked[found.end() :]:
-        return (_NUMBERS[int(found["digit"]) - 1] if found["digit"] else found["number"].replace("single", "one"),)
-    listed = number_of_levels(masked) if has_levels else 0
-    return _NUMBERS[listed - 1 : listed] if listed else ()
+    if not found:
+        return None
+    return NUMBERS[int(found["digit"]) - 1] if found["digit"] else found["number"].replace("single", "one")
+
+
+def is_of(word: str, finding: str) -> bool:
+    """Return True if a descriptor can describe a finding: a tube can be too high, and a nodule cannot.
+
+    >>> is_of("too high", "ett"), is_of("too high", "nodule")
+    (True, False)
+    """
+    region, of = FINDINGS[finding].region, _DESCRIPTORS[word].of
+    return {
+        "": True,
+        "devices": FINDINGS[finding].is_device,
+        "no devices": not FINDINGS[finding].is_device,
+        "tracheal tubes": finding in _TRACHEAL_TUBES,
+        "chest tubes": finding in _CHEST_TUBES,
+        "lungs, pleura and chest tubes": region in ("lungs", "pleura") or finding in _CHEST_TUBES,
+    }[of]
 
 
 def exclusions(first: Collection[str], second: Collection[str]) -> frozenset[DescriptorKind]:

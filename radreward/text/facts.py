@@ -25,7 +25,7 @@ class Fact(NamedTuple):
     severity: str | None = None
     change: Change | None = None
     size: float | None = None
-    """Largest diameter in mm; of a device, the distance of its tip from a landmark."""
+    """Largest diameter in mm; of a device, the distance of its tip, see `tip_distance`."""
     descriptors: tuple[str, ...] = ()
     """Words that exclude others, see `described_facts`; generated facts have none."""
 
@@ -130,5 +130,5 @@ def describe_fact(fact: Fact) -> str:
     certainty = "possible" if fact.polarity == "uncertain" else None
     name = FINDINGS[fact.finding].plain_names[0]
     words = [word for word in (certainty, fact.severity, fact.location, name) if word]
-    size = f"{fact.size:g} mm" if fact.size else None
+    size = f"{fact.size:g} mm" if fact.size and not FINDINGS[fact.finding].is_device else None
     return ", ".join([" ".join(words), *(detail for detail in (size, fact.change, *fact.descriptors) if detail)])

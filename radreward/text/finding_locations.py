@@ -19,7 +19,7 @@ _ENDS_IN = re.compile(
 """For a central line, which also lies in the vein through which it enters."""
 _ENTRY = re.compile(r"(?:internal )?jugular(?: vein)?|(?:axillary|subclavian) vein")
 """A vein through which a line enters, without words for its tip."""
-_CLAUSE_START = re.compile(r"[,;] |\b(?:are|but|by|is|was|were|whereas|while|with) ")
+_CLAUSE_START = re.compile(r"[,;] |\b(?:accompan(?:ied by|ies|y|ying)|are|but|by|is|was|were|whereas|while|with) ")
 """End of what stands before the words about a name, which may be about something else."""
 _CLAUSE_END = re.compile(r"[,;] |\bwith respect to\b")
 _MAX_LOCATIONS = 6

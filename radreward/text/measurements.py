@@ -30,6 +30,26 @@ HEART_RATIO = re.compile(
 _LARGE_HEART = 50
 
 
+_ANY_SIZE = re.compile(
+    rf"{_MEASURE}(?! (?:(?:axial|thin) )?(?:above|below|beyond|caudal|cephalad|collimation|cuts?|deep|distal|from|"
+    r"images?|inferior|inside|intervals?|lateral|medial|outside|past|proximal|sections?|slices?|superior|to|under)\b)"
+)
+_FORMER_SIZE = re.compile(
+    rf"\b(?:formerly|previously|was)(?: measured| measuring)? {_MEASURE}"
+    rf"|{_MEASURE.replace('?P<', '?P<before_')} (?:before|previously)\b"
+)
+
+
+def any_size(text: str) -> float | None:
+    """Return the largest diameter in mm of the first present size in a text, whatever stands beside it, or None.
+
+    >>> any_size("a rim of 1.5 cm at the apex"), any_size("# was 3 cm, now 1 cm"), any_size("ct with 5 mm axial images")
+    (15.0, 10.0, None)
+    """
+    match = _ANY_SIZE.search(_FORMER_SIZE.sub("", _PAST_SIZE.sub("", text)))
+    return _largest(match["sizes"], match["unit"]) if match else None
+
+
 def parse_size(text: str) -> float | None:
     """Return the largest diameter in mm of the first size in a text, or None.
 
@@ -43,16 +63,6 @@ def parse_size(text: str) -> float | None:
     return size_of_match(match) if match else None
 
 
-def any_size(text: str) -> float | None:
-    """Return the largest diameter in mm of the first size in a text, whatever stands beside it, or None.
-
-    >>> any_size("a rim of 1.5 cm at the apex"), any_size("# 4 cm above the carina")
-    (15.0, None)
-    """
-    match = _ANY_SIZE.search(_PAST_SIZE.sub("", text))
-    return _largest(match["sizes"], match["unit"]) if match else None
-
-
 def size_of_match(match: re.Match[str]) -> float:
     """Return the largest diameter in mm of a match of `SIZE`."""
     sizes, unit = (
@@ -63,37 +73,6 @@ def size_of_match(match: re.Match[str]) -> float:
 
 def _largest(sizes: str, unit: str) -> float:
     return round(max(map(float, re.findall(_NUMBER, sizes))) * (10.0 if unit == "cm" else 1.0), 2)
-
-
-_ANY_SIZE = re.compile(
-    rf"{_MEASURE}(?!\s(?:above|below|beyond|caudal|cephalad|deep|distal|from|inferior|inside|lateral|medial|outside|past|"
-    r"proximal|sections?|slices?|superior|to|under)\b)"
-)
-_TIP_DISTANCE = re.compile(
-    r"(?<!\bwas )(?<!\bpreviously )(?<![\d.])(?P<distance>\d{1,2}(?:\.\d{1,2})?)[\s-]?(?P<unit>[cm]m)\s"
-    r"(?:above|below|beyond|from|inside|outside|past|under|(?:caudal|cephalad|distal|inferior|proximal|superior) to)\b"
-)
-
-
-def tip_distance(masked: str) -> float | None:
-    """Return the first distance of the tip of a device from a landmark in mm, or None.
-
-    >>> tip_distance("#### tip 2.5 cm below the aortic arch"), tip_distance("#### tip in the stomach")
-    (25.0, None)
-    """
-    match = _TIP_DISTANCE.search(masked)
-    return float(match["distance"]) * (10.0 if match["unit"] == "cm" else 1.0) if match else None
-
-
-def is_same_distance(first: float, second: float) -> bool:
-    """Return True if two distances of a tip in mm can be measurements of the same position.
-
-    The margin is 15 mm, or a third of the larger distance if this is more; it was chosen for this project.
-
-    >>> is_same_distance(30.0, 45.0), is_same_distance(25.0, 55.0), is_same_distance(100.0, 130.0)
-    (True, False, True)
-    """
-    return abs(first - second) <= max(15.0, max(first, second) / 3)
 
 
 def is_same_size(first: float, second: float) -> bool:
@@ -111,6 +90,17 @@ def is_same_size(first: float, second: float) -> bool:
     if larger >= _NODULE_LIMIT:
         return larger - smaller <= 0.2 * larger
     return larger - smaller <= (2.0 if smaller < 6.0 else 4.0)
+
+
+def is_same_extent(first: float, second: float) -> bool:
+    """Return True if two extents in mm, such as the rim of a pneumothorax, can be measurements of the same finding.
+
+    The margin is 5 mm, or half of the smaller one if this is more; it was chosen for this project.
+
+    >>> is_same_extent(8.0, 12.0), is_same_extent(20.0, 30.0), is_same_extent(15.0, 35.0)
+    (True, True, False)
+    """
+    return abs(first - second) <= max(5.0, min(first, second) / 2)
 
 
 def states_normal_ratio(words: str) -> bool:

@@ -12,7 +12,7 @@ from radreward.text.read_names import Mention
 
 CLAUSE = re.compile(
     r"\s*[,;:]\s+|\s+(?:and|with|but|or|nor|which|while|whereas|although|though|however|associated|in the setting of|"
-    r"on (?:a )?background of|superimposed (?:up)?on)\s+|\.\s"
+    r"accompan(?:ied by|ies|y|ying)|on (?:a )?background of|superimposed (?:up)?on)\s+|\.\s"
 )
 _CALLED_NORMAL = re.compile(
     r"^(?!.*\b(?:in|on|which|that)\b).*\b(?:is|are|appears?|remains?) "

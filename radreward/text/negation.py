@@ -111,16 +111,21 @@ _NO_DENIALS = re.compile(
     r"(?= ?(?:[.,;]|$)| (?:compared|in|of|since)\b)|(?:enlargement|growth|worsening) of\b|"
     r"(?<=has )resolved\b|(?<=have )resolved\b|(?<=has )cleared\b)|"
     rf"not (?:{BEFORE_DENIED_CHANGE} )*(?:cleared|decreased|enlarged|improved|increased|progressed|resolved|worsened)\b"
+    r"|in(?:compatible|consistent) with (?:an? |the )?(?:exam|history|previous|prior)|devoid of (?:\w+ ){0,2}markings\b"
 )
 """Words that deny no finding that follows: "no longer large", "no decrease in", "not seen due to an effusion"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
+_DENIALS_OF_CUE = ("not ", "nothing ", "nor ")
+"""Words before "inconsistent with" or "argues against" that turn it into no denial."""
+_DENYING_VERBS = ("in", "argue")
+"""The start of such cues."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(
     r"\b(?:but|however|although|though|yet|while|whereas|with|(?<!that )there is|(?<!that )there are|which|"
     r"apart from|aside from|except"
-    r"|other than|despite|so|after|following|because|favou?red|in the setting of|on (?:a |the )?background of|"
+    r"|other than|despite|so|after|following|because|favou?red|given|in the setting of|on (?:a |the )?background of|"
     r"superimposed (?:up)?on)\b|,\s(?:just|only)\b|[;:]"
 )
 """End of the scope of a cue before the name of a finding."""
@@ -128,7 +133,8 @@ _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|signif
 DENIAL_STOP = re.compile(
     rf"{CLAUSE_STOP.pattern}|{END_AFTER_NAME}|\b(?:besides|"
     r"(?:with)?in (?:a |the |this )?(?:chronic|existing|known|pre-?existing|underlying)|"
-    r"(?:and|more) (?:likely|probably) (?:is|represents?|reflects?))\b|\bthan (?=an?\b|the\b|#)"
+    r"(?:and|more) (?:likely|probably) (?:is|represents?|reflects?)|and (?:demonstrates?|favou?rs?|shows?|suggests?))\b"
+    r"|,\s(?:favou?ring|representing|suggest(?:ing|ive))\b|\bthan (?=an?\b|the\b|#)"
 )
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"
@@ -224,7 +230,12 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
     >>> negated_names("no evidence of #### but ####", [(15, 19), (24, 28)])
     [True, False]
     """
-    spans = [cue.span() for cue in _NAME_CUES.finditer(text) if not _NO_DENIALS.match(text, cue.start())]
+    spans = [
+        cue.span()
+        for cue in _NAME_CUES.finditer(text)
+        if not _NO_DENIALS.match(text, cue.start())
+        and not (cue[0].startswith(_DENYING_VERBS) and text.endswith(_DENIALS_OF_CUE, 0, cue.start()))
+    ]
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
     answers = [answer.span() for answer in _ANSWERED_NO.finditer(text)]
     cues = [end for start, end in spans if not is_inside(no_cues, start) and not is_inside(answers, start)]

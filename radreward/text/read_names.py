@@ -127,7 +127,7 @@ _PATTERNS = (
     ),
 )
 """Patterns of a body part and a list of words for its state, the pattern of one word, and the findings."""
-_VOLUMES = frozenset(("hyperinflation", "hypoinflation"))
+VOLUMES = frozenset(("hyperinflation", "hypoinflation"))
 """Findings that a change alone does not state: volumes that have decreased may still be normal."""
 _CHANGED = re.compile(r"\b(?:has|have)\s(?:been\s)?(?:\w+\s)?(?:de|in)creased$")
 _COMPARED = re.compile(r"\s(?:compared|from|relative|since)\b")
@@ -148,7 +148,7 @@ def states_of_parts(sentence: str) -> Iterator[Mention]:
         for match in pattern.finditer(sentence):
             for state in word.finditer(sentence, *match.span("words")):
                 key = _finding_of(match["part"], state[0], findings)
-                if key and not (key in _VOLUMES and _is_change(sentence, state.end())):
+                if key and not (key in VOLUMES and _is_change(sentence, state.end())):
                     yield Mention(key, *state.span())
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import dropwhile
 
 from radreward.text.facts import AnnotatedReport, Section, Sentence
+from radreward.text.later_changes import with_later_change
 from radreward.text.normalization import MAX_REPORT_CHARS, join_lines
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
-from radreward.text.shared_details import with_later_change
 
 BODY_SECTIONS: tuple[Section, ...] = ("findings", "impression")
 """Sections whose facts are parsed."""
@@ -131,8 +131,8 @@ def _parse_section(text: str, section: Section, is_whole: bool = True) -> list[S
         sentences.append(kind(sentence, sentence_facts(sentence), section))
         if len(sentences) > 1 and _BACK_REFERENCE.match(sentence):
             sentences[-2:] = _with_shared_details(*sentences[-2:])
-        if len(sentences) > 1 and not sentences[-1].facts:
-            sentences[-2] = with_later_change(sentences[-2], sentence.lower())
+        if not sentences[-1].facts:
+            sentences[:-1] = with_later_change(sentences[:-1], sentence.lower())
     return sentences
 
 

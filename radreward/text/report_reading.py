@@ -8,6 +8,7 @@ from typing import NamedTuple
 from radreward.text.described_facts import described_facts
 from radreward.text.facts import AnnotatedReport, Fact, Sentence
 from radreward.text.findings import DISPLACED
+from radreward.text.later_changes import later_change
 from radreward.text.report_parser import BODY_SECTIONS, PartiallyParsedSentence, is_heading, parse_report
 from radreward.text.sentence_splitter import CACHED_REPORTS
 from radreward.text.standard_wording import may_report_finding
@@ -59,7 +60,11 @@ def _described(fact: Fact, own: Fact) -> Fact:
 
 
 def _is_read(sentence: Sentence) -> bool:
-    return _states_finding(sentence) or not may_report_finding(sentence.text)
+    return (
+        _states_finding(sentence)
+        or not may_report_finding(sentence.text)
+        or later_change(sentence.text.lower()) is not None
+    )
 
 
 def _states_finding(sentence: Sentence) -> bool:

@@ -50,7 +50,7 @@ from radreward.text.sentence_templates import (
     PRESENT_TEMPLATES,
     UNCERTAIN_TEMPLATES,
 )
-from radreward.text.severity import SEVERITY_OF_PHRASE
+from radreward.text.severity import NEAR_SEVERITY, SEVERITY_OF_PHRASE
 from radreward.text.shared_details import place_readings, shared_details, with_inherited_location
 from radreward.text.unstated import DENIED_DOUBT, alternatives, unstated_names
 
@@ -93,8 +93,9 @@ class ParsedSentence(NamedTuple):
 
 
 _SEVERITY = re.compile(
-    compile_phrases(SEVERITY_OF_PHRASE).pattern
+    compile_phrases(SEVERITY_OF_PHRASE.keys() - NEAR_SEVERITY).pattern
     + r"(?! (?:interval )?change\b| (?:than|better|bigger|larger|smaller|worse)\b)(?<!slightly(?! #))"
+    + rf"|{compile_phrases(NEAR_SEVERITY).pattern}(?= (?:[a-z-]+ ){{0,2}}#)"
 )
 _DOUBT_PHRASES, _CHOICE_PHRASES, _INTERPRETATION_PHRASES = map(phrases_of, read_sections("doubt.txt").values())
 _NOT_EXCLUDED = re.compile(
@@ -107,6 +108,11 @@ _CHOICE, _INTERPRETATION = map(compile_phrases, (_CHOICE_PHRASES, _INTERPRETATIO
 _UNCERTAINTY = re.compile(
     f"{compile_phrases((*_DOUBT_PHRASES, *_CHOICE_PHRASES, *_INTERPRETATION_PHRASES)).pattern}|{_NOT_EXCLUDED.pattern}"
 )
+_LINK_TO_NAME = re.compile(
+    r"^(?: (?:caused by|due to|from|indicat\w+|owing to|reflect\w*|related to|represent\w*|secondary to))?"
+    r"(?: (?:an?|the|some))? "
+)
+"""Between a doubt and the name that it is about."""
 _QUESTION = re.compile(r"#\s?\?|\?\s?(?:\w+\s){0,3}#")
 _OTHER_CLAUSE = re.compile(r"[,;]\s(?!.*\b(?:it|one|they|this)\b)")
 _UNSEEN_TIP = re.compile(r"\b(?:tips?|ends?|side ?(?:hole|port)s?)\b[^.;]*\bnot\b|\bnot in the\b")
@@ -315,7 +321,7 @@ def _is_doubted(context: str, precedes_name: bool) -> bool:
         return False
     words = _INTERPRETATION.sub(" ", context)
     doubts = list(_DOUBT.finditer(words))
-    if precedes_name and doubts and not re.sub(r"^ (?:an?|the|some) ", "", words[doubts[-1].end() :]).strip():
+    if precedes_name and doubts and not _LINK_TO_NAME.sub("", words[doubts[-1].end() :]).strip():
         doubts.pop()
     return bool(doubts or _CHOICE.search(context) or _QUESTION.search(context))
 

@@ -56,20 +56,19 @@ SEVERITY_OF_PHRASE: dict[str, str] = _SEVERITY_OF_ENTRY | {
     "barely visible": "mild",
     "trivial": "mild",
     "faint": "mild",
-    "low-grade": "mild",
     "sliver of": "mild",
-    "advanced": "severe",
     "enormous": "severe",
     "florid": "severe",
     "heavily": "severe",
-    "heavy": "severe",
-    "high-grade": "severe",
-    "profound": "severe",
     "voluminous": "severe",
     **{phrase.replace(" ", "-"): severity for phrase, severity in _RANGES.items()},
     **_RANGES,
 }
 """The level of each phrase of the sentence parser."""
+
+NEAR_SEVERITY = frozenset({"advanced", "heavy", "high-grade", "low-grade", "profound"})
+"""Words that state the degree of a finding only right before its name: fever can be low-grade, too."""
+SEVERITY_OF_PHRASE |= {word: "mild" if word == "low-grade" else "severe" for word in NEAR_SEVERITY}
 
 _SEVERITY_OF_WORD = {word: severity for word, severity in _SEVERITY_OF_ENTRY.items() if " " not in word}
 _SEVERITY_OF_WORD["slightly"] = "mild"

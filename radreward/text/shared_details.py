@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from radreward.text.bone_levels import LEVELS
-from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE, change_of
-from radreward.text.facts import Change, Fact, Sentence
+from radreward.text.changes import CHANGE, CHANGE_OF_PHRASE
+from radreward.text.facts import Change, Fact
 from radreward.text.findings import FINDINGS
 from radreward.text.lexicon import compile_phrases
 from radreward.text.locations import (
@@ -74,21 +74,6 @@ _PARTS = frozenset({"bronchogram", "cavity", "fluidlevel"})
 _CONTAINS = re.compile(r"\b(?:containing|contains|has|holding|shows?|showing|with)\b")
 
 
-_FINDINGS = (
-    r"(?P<one>it|this(?: \w+)?)|(?:all|both|each)(?: of (?:these|them))?|they|those|these(?: \w+)?|"
-    r"(?:the )?(?:overall )?(?:amount|appearances?|degree|extent|findings|size|volume)(?: of (?:it|these|this))?"
-)
-"""A subject that is the findings of the sentence before."""
-_VERB = r"(?:appears?|are|has|have|is|looks?|remains?|was|were)"
-_CHANGE_WORD = (
-    r"(?:(?:a|clear|definite|further|interval|little|marked|mild|moderate|no|overall|significant|slight|some) )*"
-    r"(?:change|decrease|improvement|increase|progression|resolution|stable|unchanged|worsening|(?:de|in)creased|improved|"
-    r"progressed|resolved|worsened)"
-)
-_STATES_CHANGE = re.compile(rf"(?:(?:{_FINDINGS}) (?:\w+ )?{_VERB}|{_CHANGE_WORD})\b")
-"""The start of a sentence about the change of findings before it, as in "both have decreased" or "no change"."""
-
-
 class SharedDetails(NamedTuple):
     """Details of every finding of a sentence; None if not stated."""
 
@@ -143,23 +128,6 @@ def shared_details(masked: str) -> SharedDetails:
         CHANGE_OF_PHRASE[change[0]] if change else None,
         bool(_DOUBT.search(details)),
     )
-
-
-def with_later_change(sentence: Sentence, following: str) -> Sentence:
-    """Return a sentence whose findings have the change that the next lowercase sentence states of "it" or "both".
-
-    "It" is a single finding.
-
-    >>> with_later_change(Sentence("A scar.", (Fact("scar"),)), "it is larger than before.").facts[0].change
-    'worse'
-    """
-    subject = _STATES_CHANGE.match(following)
-    num_stated = sum(fact.positive for fact in sentence.facts)
-    if not subject or not num_stated or (num_stated > 1 and subject["one"]):
-        return sentence
-    changes = [change_of(following, FINDINGS[fact.finding].is_device) for fact in sentence.facts]
-    facts = zip(sentence.facts, changes, strict=True)
-    return sentence._replace(facts=tuple(SharedDetails(change=change).complete(fact) for fact, change in facts))
 
 
 def place_readings(own: str) -> tuple[str, ...]:

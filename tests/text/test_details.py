@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.bone_levels import RIBS, VERTEBRAE, number_of_levels
+from radreward.text.bone_levels import RIBS, VERTEBRAE, number_of_levels, stated_levels
 from radreward.text.fact_differences import find_differences
 from radreward.text.fact_matching import match_facts
 from radreward.text.report_reading import read_report
@@ -72,6 +72,31 @@ def test_changed_detail_differs(reference: str, candidate: str, expected: set[st
         ("Right internal jugular line ends in the SVC.", "Right jugular catheter with its tip in the SVC."),
         ("Apical pneumothorax on the left.", "Left apical pneumothorax."),
         ("Localized pleural thickening.", "Localised pleural thickening."),
+        ("Bilateral effusions, the right is larger.", "Bilateral effusions, larger on the right."),
+        ("Bilateral effusions, the right is larger.", "Bilateral effusions, right greater than left."),
+        ("ETT tip at T3, 4 cm above the carina.", "ETT tip at T4, 4 cm above the carina."),
+        ("Nodule overlying the fifth rib on the right.", "Nodule overlying the sixth anterior rib on the right."),
+        ("Malpositioned left PICC in unchanged position.", "Malpositioned left PICC."),
+        ("Displaced clavicle fracture, unchanged position.", "Displaced clavicle fracture, unchanged."),
+        ("Dobhoff tube is in the stomach and not in the bronchial tree.", "Dobhoff tube in the stomach."),
+        ("POD 3, effusion is unchanged.", "POD 4, effusion is unchanged."),
+        ("Stage 3 lung cancer.", "Stage 4 lung cancer."),
+        ("Single frontal image shows cardiomegaly.", "Two frontal images show cardiomegaly."),
+        ("Right retrocardiac opacity.", "Retrocardiac opacity on the right."),
+        ("Compression fractures, most severe at T8.", "Compression fractures of T7 and T8."),
+        ("Multiple left rib fractures including the left fifth rib.", "Left fifth, sixth and seventh rib fractures."),
+        ("CT with 5 mm axial images shows a left effusion.", "CT with 1 mm sections shows a left effusion."),
+        ("Pneumothorax previously measured 3 cm, now measures 1 cm.", "Pneumothorax measuring 1 cm."),
+        ("PICC 5 cm below the carina.", "PICC 1 cm above the cavoatrial junction."),
+        ("Part-solid nodule.", "Ground-glass nodule with a solid component."),
+        ("Subsolid nodule.", "Ground-glass nodule."),
+        ("Lobulated mass.", "Well-defined mass."),
+        ("Left subcutaneous emphysema in the neck.", "Left subcutaneous emphysema in the chest wall and neck."),
+        ("Left pectoral pacemaker.", "Left pacemaker via the axillary vein."),
+        ("PICC tip just above the carina.", "PICC in good position."),
+        ("Large right effusion tracking to the apex.", "Large right basal effusion."),
+        ("Cardiomegaly with clear lungs bilaterally.", "Cardiomegaly with clear left lung."),
+        ("Pacemaker, lungs are clear bilaterally.", "Left-sided pacemaker."),
     ],
 )
 def test_detail_in_other_words_is_equal(reference: str, candidate: str) -> None:
@@ -99,3 +124,98 @@ def test_number_of_levels_is_that_of_a_range(first: int, last: int) -> None:
     first, last = sorted((first, last + 1))
     for text in (f"ribs {first} to {last}", f"t{first} through t{last}", f"t{first}-{last}"):
         assert number_of_levels(text) == last - first + 1
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Unchanged cardiac silhouette.",
+        "Stable position of the support devices.",
+        "Improved inspiration.",
+        "Resolved right upper quadrant gas.",
+        "This patient has improved clinically.",
+        "The findings were discussed with the physician, who reported worsening dyspnea.",
+        "All lines are unchanged.",
+        "It is larger on the left than the right.",
+        "It is unclear whether there is worsening.",
+        "This may have increased.",
+        "It was new on the film of yesterday.",
+        "It is stable to slightly increased.",
+    ],
+)
+def test_sentence_about_something_else_is_no_change_of_a_finding(later: str) -> None:
+    assert [fact.change for fact in read_report(f"Left effusion. {later}").facts if fact.positive] == [None]
+
+
+def test_both_are_the_findings_of_two_sentences() -> None:
+    facts = read_report("Left effusion. Cardiomegaly. Both have increased.").facts
+    assert {(fact.finding, fact.change) for fact in facts} == {("effusion", "worse"), ("cardiomegaly", "worse")}
+    assert read_report("Left effusion. It has increased.").unread == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "polarity"),
+    [
+        ("Findings are not inconsistent with pneumonia.", "pneumonia", "present"),
+        ("Exam is inconsistent with the prior and demonstrates a left pneumothorax.", "pneumothorax", "present"),
+        ("Left lung is devoid of markings from a large pneumothorax.", "pneumothorax", "present"),
+        ("Appearances argue against edema and favor pneumonia.", "pneumonia", "present"),
+        ("Appearances argue against edema.", "edema", "absent"),
+        ("Opacities inconsistent with atelectasis, suggesting pneumonia.", "pneumonia", "uncertain"),
+    ],
+)
+def test_denial_reaches_only_what_it_denies(text: str, finding: str, polarity: str) -> None:
+    assert {fact.polarity for fact in read_report(text).facts if fact.finding == finding} == {polarity}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding", "severity"),
+    [
+        ("Advanced cirrhosis, small right effusion.", "effusion", "mild"),
+        ("Low-grade fever, large effusion.", "effusion", "severe"),
+        ("Advanced degenerative changes.", "degenerative", "severe"),
+    ],
+)
+def test_degree_of_something_else_is_not_that_of_the_finding(text: str, finding: str, severity: str) -> None:
+    assert {fact.severity for fact in read_report(text).facts if fact.finding == finding} == {severity}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deformity of the left sixth rib secondary to trauma.",
+        "Calcium deposits along the spine.",
+        "Edema has improved, vascular markings are decreased.",
+        "ETT is in the midline.",
+    ],
+)
+def test_words_that_are_no_finding_of_this_kind(text: str) -> None:
+    assert {"lytic", "oligemia", "ettlow"}.isdisjoint(fact.finding for fact in read_report(text).facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("ETT in unchanged position, too low.", "ettlow"),
+        ("ETT is in the midline but too low.", "ettlow"),
+        ("ETT low-lying; recommend withdrawing.", "ettlow"),
+        ("ETT has been withdrawn and is now 4 cm above the carina.", "ett"),
+        ("Chest tube in the subcutaneous tissues.", "chesttubemal"),
+    ],
+)
+def test_position_of_a_tube(text: str, finding: str) -> None:
+    assert [fact.finding for fact in read_report(text).facts] == [finding]
+
+
+@pytest.mark.parametrize(
+    ("words", "levels"),
+    [
+        ("lesion of t8-10", {"T8", "T9", "T10"}),
+        ("lesions of c7 through t2", {"C7", "T1", "T2"}),
+        ("ribs 5 and 6, 3 days ago", {"rib5", "rib6"}),
+        ("fracture of t8 and 5 mm", {"T8"}),
+        ("t1-weighted images", set()),
+    ],
+)
+def test_stated_levels(words: str, levels: set[str]) -> None:
+    assert stated_levels(words) == levels
