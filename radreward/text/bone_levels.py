@@ -139,8 +139,8 @@ def with_rib_level(location: str | None, masked: str) -> str | None:
     ('right rib1', 'right')
     """
     levels = _levels(masked)
-    before = _BEFORE_RIB.search(masked)
-    if location not in ("left", "right") or len(levels) != 1 or not before or not _LEVEL.fullmatch(before[0]):
+    is_of_rib = any(_LEVEL.fullmatch(match[0]) for match in _BEFORE_RIB.finditer(masked))
+    if location not in ("left", "right") or len(levels) != 1 or not is_of_rib:
         return location
     place = f"{location} {levels.pop()}"
     return place if place in RIBS else location

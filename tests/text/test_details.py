@@ -22,6 +22,11 @@ def details(reference: str, candidate: str) -> set[str]:
     [
         ("Compression fractures of T7, T9 and L2.", "T7 compression fracture.", {"state"}),
         ("Left fourth and fifth rib fractures.", "Left ninth and tenth rib fractures.", {"location"}),
+        (
+            "Displaced fracture of the right lateral 7th rib.",
+            "Displaced fracture of the right lateral 3rd rib.",
+            {"location"},
+        ),
         ("First rib fracture on the right.", "Seventh rib fracture on the right.", {"location"}),
         ("Lytic lesion of the third left rib.", "Lytic lesion of the tenth left rib.", {"location"}),
         ("Left retrocardiac opacity.", "Left apical opacity.", {"location"}),
