@@ -1,14 +1,17 @@
-"""How often a scorer sees one changed detail: a candidate repeats the reference with another side, size or place.
+"""Single statements: how often a scorer sees one changed detail, and how often the same in other words is equal.
 
 python -m experiments.probes.details --scorers er2score sentence-eval
 
-A change is seen if the quality of the candidate is below 0.99. Rules were written from the pairs of details.jsonl that
-were not seen; nobody has read those of details_second.jsonl.
+In details.jsonl and details_second.jsonl, a candidate repeats the reference with one other detail, such as a side, a
+size or a place; it is seen if the quality is below 0.99. In same.jsonl and same_second.jsonl, it states the same as
+another radiologist would; it is equal if the quality is at least 0.99. Rules were written from pairs of the first two
+sets that did not hold. Only the authors have read the second ones.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +19,7 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 from jsonargparse import ArgumentParser
+from torch import Tensor
 
 from experiments.probes.order import NORMAL_QUALITY
 from experiments.scorer_tables import print_table
@@ -27,28 +31,35 @@ from radreward.scorers import Scorer, load
 from radreward.scoring.pairs import Pairs, score_in_chunks
 
 FOLDER = Path(__file__).parent
-FILES = ("details", "details_second")
+SETS = {"first": "", "second": "_second"}
+SEEN, EQUAL = "changed details that are seen", "the same in other words, equal"
 
 
-class ChangedDetail(NamedTuple):
-    """A pair of texts that differ in one detail."""
+class StatementPair(NamedTuple):
+    """Two texts that differ in one detail, or state the same."""
 
-    detail: str
-    """Kind of the detail, such as "side"."""
+    kind: str
+    """The detail, such as "side", or what both are about."""
     reference: str
     candidate: str
 
 
-def read_details(name: str) -> list[ChangedDetail]:
-    """Return the pairs of a file of this folder."""
+def read_pairs(file: str, key: str) -> list[StatementPair]:
+    """Return the pairs of a file of this folder.
+
+    Args:
+        file: Its name without the suffix.
+        key: Field of the kind.
+    """
+    fields = (key, "reference", "candidate")
     rows = read_validated_rows(
-        FOLDER / f"{name}.jsonl", lambda row: ChangedDetail(*(text_field(row, key) for key in ChangedDetail._fields))
+        FOLDER / f"{file}.jsonl", lambda row: StatementPair(*(text_field(row, name) for name in fields))
     )
     return [pair for _, pair in rows]
 
 
-def seen_changes(scorer: Scorer, pairs: Sequence[ChangedDetail]) -> list[bool]:
-    """Return one bool per pair: True if the quality of the candidate is below 0.99; one without a score is not seen.
+def qualities(scorer: Scorer, pairs: Sequence[StatementPair]) -> Tensor:
+    """Return the (n,) qualities, NaN if unscored.
 
     Raises:
         InputError: If the scorer has no quality.
@@ -57,28 +68,35 @@ def seen_changes(scorer: Scorer, pairs: Sequence[ChangedDetail]) -> list[bool]:
     quality = score_in_chunks(scorer, texts, progress=False).quality
     if quality is None:
         raise InputError("Expected a scorer with a quality: see `radreward list`.")
-    return (torch.nan_to_num(quality, nan=1.0) < NORMAL_QUALITY).tolist()
+    return quality
+
+
+def counts(scorer: Scorer, suffix: str) -> dict[str, str]:
+    """Return how many pairs of one set hold, by the name of a row; those without a score do not hold."""
+    changed, same = read_pairs(f"details{suffix}", "detail"), read_pairs(f"same{suffix}", "topic")
+    seen = torch.nan_to_num(qualities(scorer, changed), nan=1.0) < NORMAL_QUALITY
+    equal = torch.nan_to_num(qualities(scorer, same)) >= NORMAL_QUALITY
+    held = Counter(pair.kind for pair, holds in zip(changed, seen.tolist(), strict=True) if holds)
+    by_kind = {kind: f"{held[kind]} of {number}" for kind, number in Counter(pair.kind for pair in changed).items()}
+    return {
+        SEEN: f"{int(seen.sum())} of {len(changed)}",
+        EQUAL: f"{int(equal.sum())} of {len(same)}",
+        **by_kind,
+    }
 
 
 def details_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return the table of scorers and files; its rows are the kinds of details, and all.
+    """Return the table of scorers and sets; its rows are all pairs, and the kinds of details.
 
     Raises:
         InputError: If a scorer cannot be loaded, or has no quality.
     """
-    files = {name: read_details(name) for name in FILES}
-    kinds = list(dict.fromkeys(pair.detail for pairs in files.values() for pair in pairs))
-    rows = [[kind] for kind in ("all", *kinds)]
-    columns = ["detail"]
-    for scorer_name in names:
-        scorer = load(scorer_name)
-        for file, pairs in files.items():
-            columns.append(f"{scorer_name}, {file}")
-            seen = seen_changes(scorer, pairs)
-            for row in rows:
-                own = [value for pair, value in zip(pairs, seen, strict=True) if row[0] in ("all", pair.detail)]
-                row.append(f"{sum(own)} of {len(own)}")
-    return text_frame(columns, rows)
+    columns: dict[str, dict[str, str]] = {}
+    for name in names:
+        scorer = load(name)
+        columns |= {f"{name}, {title}": counts(scorer, suffix) for title, suffix in SETS.items()}
+    rows = dict.fromkeys(row for column in columns.values() for row in column)
+    return text_frame(["", *columns], [[row, *(column.get(row, "–") for column in columns.values())] for row in rows])
 
 
 def main(*, scorers: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -68,44 +69,48 @@ OTHER_PHRASES: _Words = {
 """Words that are read, but not written."""
 OTHER_PHRASES |= {place: _read_at_rib(*rib) for place, rib in RIBS.items()}
 OTHER_PHRASES |= {place: _read_at_vertebra(*vertebra) for place, vertebra in VERTEBRAE.items()}
-_LEVEL = re.compile(
-    rf"\b(?:(?P<rib>{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))|(?P<region>[ctl])-?(?P<number>\d{{1,2}})(?!-weighted))\b"
+_ORDINAL = rf"(?:{'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))"
+_AND = r"(?:,? and |,? to |,? through |, ?| ?[-&/] ?)(?:the )?"
+_ASPECT = r"(?:(?:antero|postero)?lateral|anterior|bilateral|left|medial|posterior|right)(?:-sided)? "
+_RIBS = re.compile(
+    rf"\b(?P<before>(?:(?:{_ORDINAL}|\d{{1,2}}){_AND})*{_ORDINAL})(?= (?:{_ASPECT}){{0,3}}(?:ribs?\b|#))"
+    rf"|\bribs? (?P<after>\d{{1,2}}(?:{_AND}\d{{1,2}})*)\b(?! ?(?:[cm]m|days?|hours?|months?|weeks?|years?)\b)"
 )
-_NUMBERED_RIBS = re.compile(
-    r"\bribs? \d{1,2}(?:(?:,? and |,? to |,? through |, | ?[-&] ?)\d{1,2})*\b"
-    r"(?! ?(?:[cm]m|days?|hours?|months?|weeks?|years?)\b)"
-)
+"""Ribs in a list, before or after the word, which a mask of the name can replace."""
+_RIB = re.compile(rf"(?P<to>(?:\bto |\bthrough |-) ?(?:the )?)?(?P<level>{_ORDINAL}|\d{{1,2}})")
 _SHORT_RANGE = re.compile(r"\b([ctl])(\d{1,2}) ?(-|/|to|and|through) ?(?=\d{1,2}\b(?! ?[cm]m\b))")
-_RIB = re.compile(r"\bribs?\b")
-_TO = re.compile(r"(?: ribs?)? ?(?:to|through|-) ?(?:the )?")
-_BEFORE_RIB = re.compile(r"(?<!\ba )(?<!\banother )\b[a-z\d]+(?= (?:(?:left|right) )?(?:#|ribs?\b))")
+_VERTEBRA = re.compile(r"(?P<to>(?:\bto |\bthrough |- ?)(?:the )?)?\b(?P<level>[ctl]-?\d{1,2})\b(?!-weighted)")
+_ORDINAL_VERTEBRA = re.compile(rf"\b({_ORDINAL}) (c|d|l|t)(?:ervical|orsal|umbar|horacic) vertebra\b")
+_NEIGHBOR = re.compile(r"\b(?:adjacent to|compared (?:to|with)|relative to|with normal)\b.*")
+"""Levels that are named beside those of the finding."""
 
 
-def _levels(words: str) -> set[str]:
-    """Return the ribs and vertebrae that lowercase words list, as "rib5" and "T8"; an ordinal is that of a rib."""
-    words = _NUMBERED_RIBS.sub(
-        lambda match: re.sub(r"\d+", r"\g<0>th", match[0]), _SHORT_RANGE.sub(r"\1\2 \3 \1", words)
-    )
-    levels: set[str] = set()
-    last, end = "", 0
-    for match in _LEVEL.finditer(words):
-        level = _level(match)
-        if last and level in _ORDER and _TO.fullmatch(words[end : match.start()]):
-            levels.update(_ORDER[_ORDER.index(last) : _ORDER.index(level)])
-        levels.add(level)
-        last, end = level, match.end()
-    return levels.intersection(_ORDER)
+def _short_name(match: re.Match[str]) -> str:
+    """Return "t8" for "eighth dorsal vertebra"."""
+    return match[2].replace("d", "t") + _level(match[1]).removeprefix("rib")
+
+
+def _listed(matches: Iterable[re.Match[str]]) -> set[str]:
+    levels: list[str] = []
+    for match in matches:
+        level = _level(match["level"])
+        if level in _ORDER:
+            first = _ORDER.index(levels[-1]) if match["to"] and levels else _ORDER.index(level)
+            levels += _ORDER[first : _ORDER.index(level) + 1]
+    return set(levels)
+
+
+def _level(word: str) -> str:
+    if word[0] in "ctl" and word[-1].isdigit():
+        return word.upper().replace("-", "")
+    return f"rib{_ORDINALS.index(word) + 1 if word in _ORDINALS else word.rstrip('stndrh')}"
 
 
 _ORDER = tuple(dict.fromkeys(place.split(" ")[1] for place in (*RIBS, *VERTEBRAE)))
 """Ribs and vertebrae from the head downwards."""
 
 
-def _level(match: re.Match[str]) -> str:
-    if match["region"]:
-        return f"{match['region'].upper()}{match['number']}"
-    ordinal = match["rib"]
-    return f"rib{_ORDINALS.index(ordinal) + 1 if ordinal in _ORDINALS else ordinal[:-2]}"
+_ANOTHER = re.compile(r"\b(?:a|another) second\b")
 
 
 def number_of_levels(words: str) -> int:
@@ -116,20 +121,22 @@ def number_of_levels(words: str) -> int:
     >>> number_of_levels("fourth through sixth rib fractures"), number_of_levels("rib fractures")
     (3, 0)
     """
-    return len(_levels(words))
+    return len(stated_levels(words))
 
 
 def stated_levels(words: str) -> set[str]:
-    """Return the vertebrae that lowercase words name, or the ribs if they have the word.
+    """Return the ribs and vertebrae that lowercase words list.
 
     >>> sorted(stated_levels("lesions of t8-10")), stated_levels("lytic lesion of the fourth left rib")
     (['T10', 'T8', 'T9'], {'rib4'})
-    >>> stated_levels("first seen in the fourth week")
-    set()
+    >>> stated_levels("posterior third of the left 7th rib, first seen in the fourth week")
+    {'rib7'}
     """
-    levels = _levels(words)
-    vertebrae = {level for level in levels if not level.startswith("rib")}
-    return vertebrae or (levels if _RIB.search(words) else set())
+    words = _ORDINAL_VERTEBRA.sub(_short_name, _NEIGHBOR.sub("", words))
+    levels = _listed(_VERTEBRA.finditer(_SHORT_RANGE.sub(r"\1\2 \3 \1", words)))
+    for ribs in _RIBS.finditer(words):
+        levels |= _listed(_RIB.finditer(ribs["before"] or ribs["after"]))
+    return levels
 
 
 def with_rib_level(location: str | None, masked: str) -> str | None:
@@ -138,12 +145,9 @@ def with_rib_level(location: str | None, masked: str) -> str | None:
     >>> with_rib_level("right", "first ############ on the right"), with_rib_level("right", "displaced ############")
     ('right rib1', 'right')
     """
-    levels = _levels(masked)
-    is_of_rib = any(_LEVEL.fullmatch(match[0]) for match in _BEFORE_RIB.finditer(masked))
-    if location not in ("left", "right") or len(levels) != 1 or not is_of_rib:
-        return location
-    place = f"{location} {levels.pop()}"
-    return place if place in RIBS else location
+    levels = stated_levels(masked)
+    place = f"{location} {next(iter(levels))}" if len(levels) == 1 else ""
+    return place if place in RIBS and not _ANOTHER.search(masked) else location
 
 
 def without_list_of_levels(location: str, words: str) -> str:
@@ -154,6 +158,6 @@ def without_list_of_levels(location: str, words: str) -> str:
     >>> without_list_of_levels("thoracic T8", "compression fracture of t8")
     'thoracic T8'
     """
-    if location not in LEVELS or len(_levels(words)) == 1:
+    if location not in LEVELS or len(stated_levels(words)) <= 1:
         return location
     return location.split(" ")[0]

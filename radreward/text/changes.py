@@ -28,8 +28,8 @@ _SIDES_COMPARED = re.compile(
 )
 _COMPARED_WITH_SIZE = re.compile(r"\b(?:larger|greater|bigger|smaller|less|more) than (?=\d+(?:\.\d+)?\s?[cm]m\b)")
 _WORSE_ON_SIDE = re.compile(
-    rf"(?P<before>\b(?:bilateral\w*|bibasilar|bibasal|biapical|both|diffuse\w*)\b.*?)"
-    rf"(?P<words>\b(?:greater|greatest|larger|largest|more|most|worse|worst)(?: \w+)?) (?=(?:on|at|in) the {_SIDE}\b)"
+    r"\b(?:greater|greatest|larger|largest|more|most|worse|worst)(?: (?!than\b)\w+)? (?=(?:on|at|in) the "
+    rf"(?:{_SIDE}|apices|bases?|lower|mid|upper)\b(?!.*\b(?:before|compared|previous|prior|since|yesterday)\b))"
 )
 _COMPARED_WITH_NORMAL = re.compile(
     r"\b(?:larger|bigger|smaller|greater|higher) than (?=(?:is )?(?:normal|usual|expected)\b)"
@@ -88,7 +88,7 @@ _STILL_THERE = re.compile(
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
 
 
-_MORE_NOW = re.compile(r"\b(?P<word>less|more) (?:[a-z]+ ){0,2}#")
+_MORE_NOW = re.compile(r"\b(?P<word>increased|less|more) (?:[a-z]+ ){0,2}#")
 _COMPARISON = re.compile(
     r"\b(?:compared (?:to|with)|since|than on|from) (?:an? |the )?(?:earlier|last|previous|prior|yesterday)"
 )
@@ -164,7 +164,7 @@ def without_comparisons(masked: str) -> str:
     >>> without_comparisons("bilateral #######, worse on the right.")
     'bilateral #######, ~~~~~ on the right.'
     """
-    masked = _WORSE_ON_SIDE.sub(lambda match: f"{match['before']}{'~' * len(match['words'])} ", masked)
+    masked = _WORSE_ON_SIDE.sub(lambda match: "~" * (len(match[0]) - 1) + " ", masked)
     if "than" not in masked and ">" not in masked:
         return masked
     for pattern in (_COMPARED_WITH_SIZE, _COMPARED_WITH_NORMAL):

@@ -39,7 +39,7 @@ _ZONES = {zone: re.compile(rf"\b(?:{'|'.join(words)})") for zone, words in _WORD
 """Pattern of the words for each zone of a lung."""
 _BOTH_SIDES = re.compile(r"\b(?:both|bi(?:apical|basal|basally|basilar|hilar|lateral|laterally)|each|either|two)\b")
 _WORSE_SIDE = re.compile(
-    r"\b(?:especially|greater|more|particularly|predominant(?:ly)?|worse)\b[^#,;.]{0,60}\b(?:left|right)\b"
+    r"(?:\b(?:especially|greater|more|particularly|predominant(?:ly)?|worse)\b|~{4,})[^#,;.]{0,60}\b(?:left|right)\b"
 )
 _BEHIND_HEART = re.compile(r"\b(?:behind the heart|retrocardiac)\b")
 """A place that is on the left unless another side is stated."""

@@ -9,6 +9,7 @@ from radreward.text.bone_levels import LEVELS, number_of_levels, stated_levels
 from radreward.text.changes import change_of
 from radreward.text.descriptors import (
     HIGH_TUBE,
+    LARGER_SIDES,
     LOW_TUBE,
     NUMBERS,
     RIGHT_HEIGHT,
@@ -19,7 +20,7 @@ from radreward.text.descriptors import (
     number_of_findings,
 )
 from radreward.text.facts import Change, Fact
-from radreward.text.finding_locations import allowed_location, find_location
+from radreward.text.finding_locations import LOCATION, allowed_location, find_location
 from radreward.text.findings import BROKEN, DISPLACED, FINDINGS
 from radreward.text.locations import (
     CARINA_DISTANCE,
@@ -34,14 +35,14 @@ from radreward.text.tip_distances import tip_distance
 
 _HIGHEST_TIP = 60
 """Largest distance of the tip of a tracheal tube from the carina, in mm, at which it is not too high."""
-_CHAMBER = re.compile(r"\b(?:left|right)(?= (?:atri|ventric))")
-"""A side that is part of the name of a chamber of the heart."""
+_PART_OF_NAME = re.compile(r"\b(?:left|right)(?= (?:atri|brachiocephalic|innominate|main|pulmonary|ventric))")
+"""A side that is part of the name of a chamber, vessel or bronchus."""
 _CLEAR = re.compile(r"(?:,| and| with) (?:[^,;]* )?(?:clear|normal|unremarkable)\b.*$")
 """Another part of the chest, which is normal."""
-_SEVERAL = re.compile(r"\b(?:adjacent|deformities|fractures|greatest|including|most|multiple|numerous|several|worst)\b")
+_OPEN_LIST = re.compile(r"\b(?:at least|greatest|including|most|multiple|numerous|several|worst)\b")
+_PLURAL = re.compile(r"\b(?:adjacent|deformities|fractures)\b")
 """Words beside a single level that is one of several."""
-_WITH_HEIGHT = DISPLACED.keys() - BROKEN.keys() | {"trach", "iabp", "uvc", "uac"}
-"""Tubes and catheters."""
+_CAN_BE_TOO_HIGH = (DISPLACED.keys() - BROKEN.keys()) | {"trach", "iabp", "uvc", "uac"}
 _MISPLACED_BY = {"dobhoff": {"in the airway"}, "chesttube": {"outside the pleura"}}
 """Devices, and descriptors of places where they must not be."""
 
@@ -80,11 +81,11 @@ def _descriptors(fact: Fact, scope: Scope) -> set[str]:
     words |= {number} if (number := _number(fact, scope)) else set()
     if finding.region == "bones" and fact.location not in LEVELS:
         words |= stated_levels(scope.words)
-    if PLACES_WITH_SIDE.isdisjoint(finding.locations):
+    if PLACES_WITH_SIDE.isdisjoint(finding.locations) and words.isdisjoint(LARGER_SIDES):
         words |= _side(fact.finding, scope.masked)
     if fact.location in PLACES_WITH_ZONE:
         words -= ZONES
-    if "in place" in words and fact.finding in _WITH_HEIGHT:
+    if "in place" in words and fact.finding in _CAN_BE_TOO_HIGH:
         words.add(RIGHT_HEIGHT)
     if fact.finding == "ett" and (distance := CARINA_DISTANCE.search(scope.masked)):
         words -= {HIGH_TUBE, RIGHT_HEIGHT, LOW_TUBE}
@@ -98,7 +99,7 @@ def _number(fact: Fact, scope: Scope) -> str | None:
     if number or LEVELS.isdisjoint(FINDINGS[fact.finding].locations):
         return number
     listed = number_of_levels(scope.words)
-    is_open = listed == 1 and _SEVERAL.search(scope.words)
+    is_open = _OPEN_LIST.search(scope.words) or (listed == 1 and _PLURAL.search(scope.words))
     return NUMBERS[listed - 1] if 0 < listed <= len(NUMBERS) and not is_open else None
 
 
@@ -108,9 +109,11 @@ def _side(finding: str, masked: str) -> frozenset[str]:
     >>> _side("pacemaker", "#### with its tip in the right ventricle on the left")
     frozenset({'left'})
     """
-    found = find_location(finding, _CHAMBER.sub("~", _CLEAR.sub("", masked)))
-    place = canonical_location(found[0]) if found else None
-    return SIDES.intersection(place.split()) if place in PLACES_WITH_SIDE else frozenset()
+    own = _PART_OF_NAME.sub("~", _CLEAR.sub("", masked))
+    found = LOCATION.finditer(own) if FINDINGS[finding].is_device else filter(None, [find_location(finding, own)])
+    places = (canonical_location(match[0]) for match in found)
+    place = next((place for place in places if place in PLACES_WITH_SIDE), "")
+    return SIDES.intersection(place.split())
 
 
 def _defective(finding: str, words: set[str]) -> str | None:

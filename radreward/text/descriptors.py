@@ -50,6 +50,7 @@ for _descriptor, _phrases in _read():
         _OF_PHRASE[_form].append(_descriptor)
 SIDES = frozenset({"left", "right", "bilateral"})
 """Descriptors of findings that have no sides."""
+LARGER_SIDES = frozenset({"larger on the left", "larger on the right"})
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
 HIGH_TUBE, RIGHT_HEIGHT, LOW_TUBE = "too high", "right height", "too low"
@@ -61,14 +62,16 @@ for _levels in (RIBS, VERTEBRAE):
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _DESCRIPTORS |= {number: _Descriptor(number, frozenset(NUMBERS), "state") for number in NUMBERS}
 _NUMBER_OF_NAMES = re.compile(
-    r"(?<!day )(?<!pod )(?<!stage )(?<!grade )(?<!type )(?<!image )(?<!series )(?<!at )(?<!since )(?<!within )"
+    r"(?<!day )(?<!pod )(?<!least )(?<!about )(?<!up to )(?<!stage )(?<!grade )(?<!type )(?<!image )(?<!series )"
+    r"(?<!at )(?<!since )(?<!within )"
     rf"(?<!than )(?<!to )(?<![\d./-])\b(?:(?P<number>{'|'.join(NUMBERS[1:])}|single)|(?P<digit>[2-9]))(?= "
-    r"(?!(?:am|[cm]m|days?|films?|frontal|hours?|images?|months?|pm|previous|prior|radiographs?|views?|weeks?|years?)\b)"
+    r"(?!(?:am|[cm]m|days?|films?|fr|french|frontal|hours?|images?|months?|pm|previous|prior|radiographs?|views?|weeks?|years?)\b)"
     r"(?:(?!(?:and|demonstrates?|from|of|reveals?|shows?|to|with)\b)[a-z-]+ ){0,3}#)"
 )
 """A number before a name that is no date, grade or number of images."""
 _TRACHEAL_TUBES = frozenset({"ett", "ettlow", "trach"})
 _CHEST_TUBES = frozenset({"chesttube", "chesttubemal"})
+_WITH_ZONES = _CHEST_TUBES | {"congestion", "dobhoff", "edema", "foreign", "ngt", "ngtmal"}
 _PHRASE = compile_phrases(_OF_PHRASE)
 _DENIED = re.compile(
     r"\b(?:no|none|not|nothing|without|none is|nor|never|previously|spares?|sparing(?: of)?)"
@@ -111,15 +114,15 @@ def is_of(word: str, finding: str) -> bool:
     >>> is_of("too high", "ett"), is_of("too high", "nodule")
     (True, False)
     """
-    region, of = FINDINGS[finding].region, _DESCRIPTORS[word].of
     return {
         "": True,
         "devices": FINDINGS[finding].is_device,
         "no devices": not FINDINGS[finding].is_device,
         "tracheal tubes": finding in _TRACHEAL_TUBES,
         "chest tubes": finding in _CHEST_TUBES,
-        "lungs, pleura and chest tubes": region in ("lungs", "pleura") or finding in _CHEST_TUBES,
-    }[of]
+        "zones": FINDINGS[finding].region in ("lungs", "pleura") or finding in _WITH_ZONES,
+        "no aortic calcification": finding != "aorticcalc",
+    }[_DESCRIPTORS[word].of]
 
 
 def exclusions(first: Collection[str], second: Collection[str]) -> frozenset[DescriptorKind]:

@@ -17,6 +17,11 @@ _ENDS_IN = re.compile(
     + _LIES_IN.pattern
 )
 """For a central line, which also lies in the vein through which it enters."""
+_NOT_THERE = re.compile(
+    rf"\b(?:not (?:(?:clearly|identified|seen|visuali[sz]ed) )?(?:(?:at|below|beyond|in|reach|within) )?"
+    rf"|(?:away from|behind|past|posterior to|previously (?:at|in)) )(?:the )?(?:{LOCATION.pattern})"
+)
+"""A place where a device is not."""
 _ENTRY = re.compile(r"(?:internal )?jugular(?: vein)?|(?:axillary|subclavian) vein")
 """A vein through which a line enters, without words for its tip."""
 _CLAUSE_START = re.compile(r"[,;] |\b(?:accompan(?:ied by|ies|y|ying)|are|but|by|is|was|were|whereas|while|with) ")
@@ -40,6 +45,7 @@ def find_location(finding: str, own: str) -> re.Match[str] | None:
     """
     if not FINDINGS[finding].is_device:
         return _nearest_location(own)
+    own = _NOT_THERE.sub(lambda match: "~" * len(match[0]), own)
     first = LOCATION.search(own)
     allowed = FINDINGS[finding].locations
     if not first or allowed_location(canonical_location(first[0]), allowed):

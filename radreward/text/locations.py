@@ -55,8 +55,8 @@ LOCATION_WORDS: dict[str, str] = {
 }
 """The canonical location of each lowercase phrase."""
 CARINA_DISTANCE = re.compile(
-    r"(?<!\bwas )(?<!\bpreviously )(?P<below>\bless than |< ?|~)?(?<![\d.])(?P<distance>\d{1,2}(?:\.\d{1,2})?)"
-    r"(?: ?(?:-|to) ?\d{1,2}(?:\.\d{1,2})?)?[\s-]?(?P<unit>[cm]m) "
+    r"(?<!\bwas )(?<!\bwas at )(?<!\bpreviously )(?<!\bpreviously at )(?P<below>\bless than |< ?|~)?(?<![\d.])"
+    r"(?P<distance>\d{1,2}(?:\.\d{1,2})?)(?: ?(?:-|to) ?\d{1,2}(?:\.\d{1,2})?)?[\s-]?(?P<unit>[cm]m) "
     r"(?:above|from|proximal to|superior to) (?:the )?carina\b"
 )
 """Distance of the tip of a tube from the carina, or the smaller one of two; distances in the past are left out. In

@@ -31,9 +31,12 @@ _LARGE_HEART = 50
 
 
 _ANY_SIZE = re.compile(
-    rf"{_MEASURE}(?! (?:(?:axial|thin) )?(?:above|below|beyond|caudal|cephalad|collimation|cuts?|deep|distal|from|"
-    r"images?|inferior|inside|intervals?|lateral|medial|outside|past|proximal|sections?|slices?|superior|to|under)\b)"
+    rf"(?<!\bby )(?<!\bfrom )(?<!\bwithin ){_MEASURE}(?! (?:(?:axial|contiguous|thin) )?(?:above|below|beyond|caudal|"
+    r"cephalad|collimation|ct|cuts?|deep|displacement|distal|from|growth|images?|increase|inferior|inside|intervals?|"
+    r"lateral|medial|of the|on the|outside|past|proximal|sections?|slices?|superior|thick|to|under|wall)\b)"
 )
+_PRESENT = re.compile(r"\b(?:largest|now)\b.*")
+"""The words after which the size of interest stands."""
 _FORMER_SIZE = re.compile(
     rf"\b(?:formerly|previously|was)(?: measured| measuring)? {_MEASURE}"
     rf"|{_MEASURE.replace('?P<', '?P<before_')} (?:before|previously)\b"
@@ -46,7 +49,9 @@ def any_size(text: str) -> float | None:
     >>> any_size("a rim of 1.5 cm at the apex"), any_size("# was 3 cm, now 1 cm"), any_size("ct with 5 mm axial images")
     (15.0, 10.0, None)
     """
-    match = _ANY_SIZE.search(_FORMER_SIZE.sub("", _PAST_SIZE.sub("", text)))
+    present = _FORMER_SIZE.sub("", _PAST_SIZE.sub("", text))
+    last = _PRESENT.search(present)
+    match = (_ANY_SIZE.search(last[0]) if last else None) or _ANY_SIZE.search(present)
     return _largest(match["sizes"], match["unit"]) if match else None
 
 

@@ -40,9 +40,6 @@ _NAME_CUES = compile_phrases(
         "negative for",
         "neg for",
         "absent any",
-        "argue against",
-        "argues against",
-        "incompatible with",
         "inconsistent with",
         *(f"not {word}" for word in ("associated with", "compatible with", "consistent with", "in keeping with")),
         *(f"not {word} of" for word in ("characteristic", "indicative", "suggestive", "typical")),
@@ -117,9 +114,7 @@ _NO_DENIALS = re.compile(
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")
 """Phrases of the lexicon whose finding is present or in doubt: "no change", not "no further"."""
 _DENIALS_OF_CUE = ("not ", "nothing ", "nor ")
-"""Words before "inconsistent with" or "argues against" that turn it into no denial."""
-_DENYING_VERBS = ("in", "argue")
-"""The start of such cues."""
+"""Words before "inconsistent with" that turn it into no denial."""
 _DOUBT_BEFORE_CUE = ("not ", "not be ", "cannot be ", "not been ")
 """Words before "ruled out" and "is excluded" that make them uncertain."""
 CLAUSE_STOP = re.compile(
@@ -133,8 +128,9 @@ _DENIAL = re.compile(r"(?:there (?:is|are) )?no (?!change|interval|longer|signif
 DENIAL_STOP = re.compile(
     rf"{CLAUSE_STOP.pattern}|{END_AFTER_NAME}|\b(?:besides|"
     r"(?:with)?in (?:a |the |this )?(?:chronic|existing|known|pre-?existing|underlying)|"
-    r"(?:and|more) (?:likely|probably) (?:is|represents?|reflects?)|and (?:demonstrates?|favou?rs?|shows?|suggests?))\b"
-    r"|,\s(?:favou?ring|representing|suggest(?:ing|ive))\b|\bthan (?=an?\b|the\b|#)"
+    r"(?:and|more) (?:likely|probably) (?:is|represents?|reflects?)|"
+    r"and (?:are|demonstrates?|favou?rs?|is|most likely|shows?|suggests?|#+ (?:may|should)))\b|"
+    r",\s(?:consider|favou?ring|more likely|rather|representing|suggest(?:ing|ive))\b|\bthan (?=an?\b|the\b|#)"
 )
 _LEADING_NEGATION = re.compile(
     r"^(?P<verb>There (?P<singular>is|was) |There (?:are|were) )?"
@@ -234,7 +230,7 @@ def negated_names(text: str, names: Sequence[tuple[int, int]]) -> list[bool]:
         cue.span()
         for cue in _NAME_CUES.finditer(text)
         if not _NO_DENIALS.match(text, cue.start())
-        and not (cue[0].startswith(_DENYING_VERBS) and text.endswith(_DENIALS_OF_CUE, 0, cue.start()))
+        and not (cue[0] == "inconsistent with" and text.endswith(_DENIALS_OF_CUE, 0, cue.start()))
     ]
     no_cues = [match.span() for match in _no_cues().finditer(text)] if spans else []
     answers = [answer.span() for answer in _ANSWERED_NO.finditer(text)]

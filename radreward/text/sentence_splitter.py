@@ -43,7 +43,7 @@ _STOP = re.compile(
     r"(?:(?<=[.!])|(?<=[^\s(\[]\?))\s+(?=\S)(?!(?<=\? )(?i:nil|no|none|not seen|yes)[.,;])"
     r"|(?<=[a-z]{2}\.)(?=[A-Z][a-z])"
 )
-_ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|(?<!\? )no|\d+)\.$", re.IGNORECASE)
+_ENDS_WITH_ABBREVIATION = re.compile(r"\b(?:dr|mr|ms|mrs|vs|approx|(?<!\? )no|(?<!\d)\d{1,3})\.$", re.IGNORECASE)
 
 
 @lru_cache(CACHED_REPORTS)

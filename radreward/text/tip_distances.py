@@ -14,7 +14,8 @@ _LANDMARKS = {
 }
 _DISTANCES = {
     device: re.compile(
-        rf"(?<!\bwas )(?<!\bpreviously )(?<![\d.])(?P<distance>\d{{1,3}}(?:\.\d{{1,2}})?)[\s-]?(?P<unit>[cm]m) "
+        r"(?<!\bwas )(?<!\bwas at )(?<!\bpreviously )(?<!\bpreviously at )(?<![\d.])"
+        r"(?P<distance>\d{1,3}(?:\.\d{1,2})?)[\s-]?(?P<unit>[cm]m) "
         rf"(?P<direction>{_FROM}) (?:the )?(?:(?:level|origin|tip|top) of (?:the )?)?(?:expected |superior )?"
         rf"(?:{landmark})\b"
     )

@@ -13,30 +13,31 @@ def test_each_file_has_distinct_probes_of_both_kinds(name: str) -> None:
     assert len({(entry.reference, entry.candidate_a, entry.candidate_b) for entry in probes}) == len(probes)
 
 
-@pytest.mark.parametrize("name", details.FILES)
-def test_each_kind_of_detail_has_distinct_pairs(name: str) -> None:
-    pairs = details.read_details(name)
-    kinds = [pair.detail for pair in pairs]
+@pytest.mark.parametrize("suffix", details.SETS.values())
+def test_each_kind_of_detail_has_distinct_pairs(suffix: str) -> None:
+    changed, same = details.read_pairs(f"details{suffix}", "detail"), details.read_pairs(f"same{suffix}", "topic")
+    kinds = [pair.kind for pair in changed]
     assert len(set(kinds)) == 30
     assert min(map(kinds.count, kinds)) >= 8
-    assert all(pair.reference != pair.candidate for pair in pairs)
-    assert len(set(pairs)) == len(pairs)
+    assert len(set(changed)) == len(changed)
+    assert len(set(same)) == len(same) >= 290
+    assert all(pair.reference != pair.candidate for pair in (*changed, *same))
 
 
-def test_table_counts_the_changes_that_a_scorer_sees(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pairs = [
-        details.ChangedDetail("side", "Left effusion.", "Right effusion."),
-        details.ChangedDetail("degree", "Small effusion.", "A small effusion is seen."),
+def test_table_counts_the_pairs_that_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = [
+        details.StatementPair("side", "Left effusion.", "Right effusion."),
+        details.StatementPair("degree", "Small effusion.", "A small effusion is seen."),
     ]
-    monkeypatch.setattr(details, "read_details", lambda name: pairs if name == "details" else pairs[:1])
+    same = [details.StatementPair("effusion", "Left effusion.", "An effusion is seen on the left.")]
+    monkeypatch.setattr(details, "read_pairs", lambda file, _: changed if file.startswith("details") else same)
     assert details.main(scorers=["entity-f1"]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if " of " in line]
     assert [[cell.strip("| ") for cell in row] for row in rows] == [
-        ["all", "1 of 2", "1 of 1"],
+        ["changed details that are seen", "1 of 2", "1 of 2"],
+        ["the same in other words, equal", "1 of 1", "1 of 1"],
         ["side", "1 of 1", "1 of 1"],
-        ["degree", "0 of 1", "0 of 0"],
+        ["degree", "0 of 1", "0 of 1"],
     ]
 
 

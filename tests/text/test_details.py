@@ -59,6 +59,10 @@ def details(reference: str, candidate: str) -> set[str]:
         ("Dobhoff tube in the stomach.", "Dobhoff tube in the right main bronchus.", {"false"}),
         ("Mild-to-moderate edema.", "Severe edema.", {"severity"}),
         ("Borderline heart size.", "Severe cardiomegaly.", {"severity"}),
+        ("Right PICC tip in the SVC.", "Left PICC tip in the SVC.", {"location"}),
+        ("Bullet fragment in the left upper lobe.", "Bullet fragment in the left lower lobe.", {"location"}),
+        ("Bibasilar opacities. No worsening.", "Bibasilar opacities. Worse.", {"change"}),
+        ("Left effusion. Slight increase since yesterday.", "Left effusion. Essentially unchanged.", {"change"}),
     ],
 )
 def test_changed_detail_differs(reference: str, candidate: str, expected: set[str]) -> None:
@@ -73,6 +77,20 @@ def test_changed_detail_differs(reference: str, candidate: str, expected: set[st
         ("Fracture of the distal left clavicle.", "Fracture of the lateral end of the left clavicle."),
         ("Tracheostomy tube in good position.", "Tracheostomy tube satisfactorily sited."),
         ("ETT 4 cm above the carina.", "ETT 5 cm above the carina."),
+        ("ETT previously at 7 cm above the carina, now 3 cm above the carina.", "ETT 3 cm above the carina."),
+        ("Right 7th rib fracture, unchanged since June 4th.", "Right 7th rib fracture, unchanged."),
+        ("Fracture of the posterior third of the left 7th rib.", "Posterior fracture of the left 7th rib."),
+        ("Compression fracture of T8 with normal T9.", "Compression fracture of T8."),
+        ("Fractures of the left 4-7th ribs.", "Left fourth through seventh rib fractures."),
+        ("Left 5, 6 and 7th rib fractures.", "Fractures of left ribs 5,6,7."),
+        ("At least three right rib fractures.", "Right third to sixth rib fractures."),
+        ("Nodule has increased by 4 mm, now 12 mm.", "Enlarging nodule of 12 mm."),
+        ("Mass within 2 cm of the diaphragm.", "Mass."),
+        ("Large left effusion from the base to the apex.", "Large left basal effusion."),
+        ("Pulmonary edema, right greater than left.", "Pulmonary edema, more marked on the right."),
+        ("Pulmonary edema, worse on the right.", "Pulmonary edema, more on the right."),
+        ("Aortic arch calcification.", "Calcification of the descending aorta."),
+        ("8 mm nodule in the right upper lobe; CT is suggested.", "8 mm nodule in the right upper lobe."),
         ("Left effusion. It has increased.", "Left effusion has increased."),
         ("Right internal jugular line ends in the SVC.", "Right jugular catheter with its tip in the SVC."),
         ("Apical pneumothorax on the left.", "Left apical pneumothorax."),
@@ -146,6 +164,9 @@ def test_number_of_levels_is_that_of_a_range(first: int, last: int) -> None:
         "This may have increased.",
         "It was new on the film of yesterday.",
         "It is stable to slightly increased.",
+        "Stable, normal cardiomediastinal silhouette.",
+        "The findings are otherwise unchanged.",
+        "This has led to improved oxygenation.",
     ],
 )
 def test_sentence_about_something_else_is_no_change_of_a_finding(later: str) -> None:
@@ -158,14 +179,25 @@ def test_both_are_the_findings_of_two_sentences() -> None:
     assert read_report("Left effusion. It has increased.").unread == ()
 
 
+def test_both_are_the_sides_of_a_bilateral_finding() -> None:
+    facts = read_report("Cardiomegaly. There are bilateral effusions. Both have increased.").facts
+    assert {(fact.finding, fact.change) for fact in facts} == {("effusion", "worse"), ("cardiomegaly", None)}
+
+
+def test_sentence_ends_after_a_year() -> None:
+    facts = read_report("Right nodule. It is stable since 2015. Left effusion.").facts
+    assert {(fact.finding, fact.change) for fact in facts} == {("nodule", "stable"), ("effusion", None)}
+
+
 @pytest.mark.parametrize(
     ("text", "finding", "polarity"),
     [
         ("Findings are not inconsistent with pneumonia.", "pneumonia", "present"),
         ("Exam is inconsistent with the prior and demonstrates a left pneumothorax.", "pneumothorax", "present"),
         ("Left lung is devoid of markings from a large pneumothorax.", "pneumothorax", "present"),
-        ("Appearances argue against edema and favor pneumonia.", "pneumonia", "present"),
-        ("Appearances argue against edema.", "edema", "absent"),
+        ("Findings are not in keeping with edema and favor pneumonia.", "pneumonia", "present"),
+        ("Distribution is inconsistent with edema and is suspicious for pneumonia.", "pneumonia", "uncertain"),
+        ("Stability argues against malignancy of the left nodule.", "nodule", "present"),
         ("Opacities inconsistent with atelectasis, suggesting pneumonia.", "pneumonia", "uncertain"),
     ],
 )
@@ -206,6 +238,7 @@ def test_words_that_are_no_finding_of_this_kind(text: str) -> None:
         ("ETT low-lying; recommend withdrawing.", "ettlow"),
         ("ETT has been withdrawn and is now 4 cm above the carina.", "ett"),
         ("Chest tube in the subcutaneous tissues.", "chesttubemal"),
+        ("ETT is not in the right main bronchus.", "ett"),
     ],
 )
 def test_position_of_a_tube(text: str, finding: str) -> None:
