@@ -81,8 +81,14 @@ _RIB = re.compile(rf"(?P<to>(?:\bto |\bthrough |-) ?(?:the )?)?(?P<level>{_ORDIN
 _SHORT_RANGE = re.compile(r"\b([ctl])(\d{1,2}) ?(-|/|to|and|through) ?(?=\d{1,2}\b(?! ?[cm]m\b))")
 _VERTEBRA = re.compile(r"(?P<to>(?:\bto |\bthrough |- ?)(?:the )?)?\b(?P<level>[ctl]-?\d{1,2})\b(?!-weighted)")
 _ORDINAL_VERTEBRA = re.compile(rf"\b({_ORDINAL}) (c|d|l|t)(?:ervical|orsal|umbar|horacic) vertebra\b")
+_ANOTHER = re.compile(r"\b(?:a|another) second\b")
+"""An ordinal that is no rib."""
 _NEIGHBOR = re.compile(r"\b(?:adjacent to|compared (?:to|with)|relative to|with normal)\b.*")
 """Levels that are named beside those of the finding."""
+
+
+_ORDER = tuple(dict.fromkeys(place.split(" ")[1] for place in (*RIBS, *VERTEBRAE)))
+"""Ribs and vertebrae from the head downwards."""
 
 
 def _short_name(match: re.Match[str]) -> str:
@@ -106,27 +112,11 @@ def _level(word: str) -> str:
     return f"rib{_ORDINALS.index(word) + 1 if word in _ORDINALS else word.rstrip('stndrh')}"
 
 
-_ORDER = tuple(dict.fromkeys(place.split(" ")[1] for place in (*RIBS, *VERTEBRAE)))
-"""Ribs and vertebrae from the head downwards."""
-
-
-_ANOTHER = re.compile(r"\b(?:a|another) second\b")
-
-
-def number_of_levels(words: str) -> int:
-    """Return how many ribs or vertebrae the lowercase words about a finding list.
-
-    >>> number_of_levels("compression fractures of t8, t10 and l1"), number_of_levels("left ribs 5 to 8")
-    (3, 4)
-    >>> number_of_levels("fourth through sixth rib fractures"), number_of_levels("rib fractures")
-    (3, 0)
-    """
-    return len(stated_levels(words))
-
-
 def stated_levels(words: str) -> set[str]:
-    """Return the ribs and vertebrae that lowercase words list.
+    """Return the ribs and vertebrae that lowercase words about a finding list.
 
+    >>> sorted(stated_levels("fourth through sixth rib fractures")), stated_levels("rib fractures")
+    (['rib4', 'rib5', 'rib6'], set())
     >>> sorted(stated_levels("lesions of t8-10")), stated_levels("lytic lesion of the fourth left rib")
     (['T10', 'T8', 'T9'], {'rib4'})
     >>> stated_levels("posterior third of the left 7th rib, first seen in the fourth week")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import starmap
 
-from radreward.text.bone_levels import LEVELS, number_of_levels, stated_levels
+from radreward.text.bone_levels import LEVELS, stated_levels
 from radreward.text.changes import change_of
 from radreward.text.descriptors import (
     HIGH_TUBE,
@@ -98,7 +98,7 @@ def _number(fact: Fact, scope: Scope) -> str | None:
     number = number_of_findings(scope.masked)
     if number or LEVELS.isdisjoint(FINDINGS[fact.finding].locations):
         return number
-    listed = number_of_levels(scope.words)
+    listed = len(stated_levels(scope.words))
     is_open = _OPEN_LIST.search(scope.words) or (listed == 1 and _PLURAL.search(scope.words))
     return NUMBERS[listed - 1] if 0 < listed <= len(NUMBERS) and not is_open else None
 

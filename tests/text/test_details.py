@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radreward.text.bone_levels import RIBS, VERTEBRAE, number_of_levels, stated_levels
+from radreward.text.bone_levels import RIBS, VERTEBRAE, stated_levels
 from radreward.text.fact_differences import find_differences
 from radreward.text.fact_matching import match_facts
 from radreward.text.report_reading import read_report
@@ -135,18 +135,18 @@ def test_change_of_it_belongs_to_a_single_finding() -> None:
 
 
 @given(st.sampled_from([RIBS, VERTEBRAE]), st.lists(st.integers(1, 12), min_size=1, max_size=5, unique=True))
-def test_number_of_levels_is_that_of_a_list(levels: dict[str, tuple[str, int]], numbers: list[int]) -> None:
+def test_levels_are_those_of_a_list(levels: dict[str, tuple[str, int]], numbers: list[int]) -> None:
     names = list(levels)
     words = [names[number - 1].split(" ")[1].lower().replace("rib", "") for number in numbers]
     text = f"ribs {', '.join(words)}" if levels is RIBS else f"fractures of {', '.join(words)}"
-    assert number_of_levels(text) == len(numbers)
+    assert len(stated_levels(text)) == len(numbers)
 
 
 @given(st.integers(1, 11), st.integers(1, 11))
-def test_number_of_levels_is_that_of_a_range(first: int, last: int) -> None:
+def test_levels_are_those_of_a_range(first: int, last: int) -> None:
     first, last = sorted((first, last + 1))
     for text in (f"ribs {first} to {last}", f"t{first} through t{last}", f"t{first}-{last}"):
-        assert number_of_levels(text) == last - first + 1
+        assert len(stated_levels(text)) == last - first + 1
 
 
 @pytest.mark.parametrize(
