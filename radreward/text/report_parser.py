@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import dropwhile
 
 from radreward.text.facts import AnnotatedReport, Section, Sentence
-from radreward.text.later_changes import with_later_change
+from radreward.text.later_changes import later_change, with_later_change
 from radreward.text.normalization import MAX_REPORT_CHARS, join_lines
 from radreward.text.sentence_parser import parse_sentence, sentence_facts
 from radreward.text.sentence_splitter import split_at_stops
@@ -55,7 +55,12 @@ def is_heading(sentence: Sentence) -> bool:
 
 def refers_back(sentence: Sentence) -> bool:
     """Return True for a partially parsed sentence that refers to the one before it."""
-    return isinstance(sentence, PartiallyParsedSentence) and bool(_ANAPHORA.match(sentence.text))
+    return isinstance(sentence, PartiallyParsedSentence) and _continues(sentence.text)
+
+
+def _continues(text: str) -> bool:
+    """Return True if a sentence is about the one before it, as "It is small." or "Unchanged."."""
+    return bool(_ANAPHORA.match(text)) or later_change(text.lower()) is not None
 
 
 def parse_report(text: str) -> AnnotatedReport:
@@ -126,7 +131,7 @@ def _parse_section(text: str, section: Section, is_whole: bool = True) -> list[S
     sentences: list[Sentence] = []
     for sentence, following in zip(texts, [*texts[1:], ""], strict=False):
         parsed = parse_sentence(sentence)
-        is_self_contained = parsed.is_complete and not _ANAPHORA.match(following)
+        is_self_contained = parsed.is_complete and not _continues(following)
         kind = Sentence if is_self_contained else PartiallyParsedSentence
         sentences.append(kind(sentence, sentence_facts(sentence), section))
         if len(sentences) > 1 and _BACK_REFERENCE.match(sentence):
