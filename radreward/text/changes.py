@@ -86,8 +86,6 @@ _STILL_THERE = re.compile(
 )
 """After "no longer": a finding that is not gone, but no longer large, for instance."""
 _PRIOR_STUDY = re.compile(r"\b(?:prior|previous|previously|interval|compared|since|before)\b", re.IGNORECASE)
-
-
 _MORE_NOW = re.compile(r"\b(?P<word>increased|less|more) (?:[a-z]+ ){0,2}#")
 _COMPARISON = re.compile(
     r"\b(?:compared (?:to|with)|since|than on|from) (?:an? |the )?(?:earlier|last|previous|prior|yesterday)"

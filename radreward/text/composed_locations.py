@@ -44,7 +44,7 @@ _WORSE_SIDE = re.compile(
 _BEHIND_HEART = re.compile(r"\b(?:behind the heart|retrocardiac)\b")
 """A place that is on the left unless another side is stated."""
 _SIDES = re.compile(r"\b(?:left|right)\b")
-OTHER_CLAUSE = re.compile(
+_OTHER_CLAUSE = re.compile(
     r"[;.] |(?:,| and| but| though| whereas| while) (?=[^,;.]{0,80}\b(?:are|clear|free|intact|is|no|normal|not|"
     r"unremarkable|was|were)\b)| (?:but|except|spar(?:es|ing)|with sparing)\b"
 )
@@ -66,7 +66,7 @@ def with_zone(finding: str, location: str | None, own: str) -> str | None:
     >>> with_zone("opacity", "right", "####### at each base, worse on the right")
     'bilateral lower'
     """
-    words = words_about(own, OTHER_CLAUSE)
+    words = words_about(own, _OTHER_CLAUSE)
     side = _stated_side(location, words)
     if side is None or (location and " " in location and side in location):
         return location

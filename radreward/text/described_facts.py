@@ -40,9 +40,11 @@ _PART_OF_NAME = re.compile(r"\b(?:left|right)(?= (?:atri|brachiocephalic|innomin
 _CLEAR = re.compile(r"(?:,| and| with) (?:[^,;]* )?(?:clear|normal|unremarkable)\b.*$")
 """Another part of the chest, which is normal."""
 _OPEN_LIST = re.compile(r"\b(?:at least|greatest|including|most|multiple|numerous|several|worst)\b")
+"""Words beside a list that need not have all levels."""
 _PLURAL = re.compile(r"\b(?:adjacent|deformities|fractures)\b")
 """Words beside a single level that is one of several."""
 _CAN_BE_TOO_HIGH = (DISPLACED.keys() - BROKEN.keys()) | {"trach", "iabp", "uvc", "uac"}
+"""Tubes and catheters."""
 _MISPLACED_BY = {"dobhoff": {"in the airway"}, "chesttube": {"outside the pleura"}}
 """Devices, and descriptors of places where they must not be."""
 

@@ -51,6 +51,7 @@ for _descriptor, _phrases in _read():
 SIDES = frozenset({"left", "right", "bilateral"})
 """Descriptors of findings that have no sides."""
 LARGER_SIDES = frozenset({"larger on the left", "larger on the right"})
+"""Descriptors of findings on both sides, whichever of them is named."""
 ZONES = frozenset({"lower zones", "upper zones"})
 """Descriptors of findings without a side, since locations have one."""
 HIGH_TUBE, RIGHT_HEIGHT, LOW_TUBE = "too high", "right height", "too low"
@@ -74,7 +75,7 @@ _CHEST_TUBES = frozenset({"chesttube", "chesttubemal"})
 _WITH_ZONES = _CHEST_TUBES | {"congestion", "dobhoff", "edema", "foreign", "ngt", "ngtmal"}
 _PHRASE = compile_phrases(_OF_PHRASE)
 _DENIED = re.compile(
-    r"\b(?:no|none|not|nothing|without|none is|nor|never|previously|spares?|sparing(?: of)?)"
+    r"\b(?:no|none|not|nothing|without|nor|never|previously|spares?|sparing(?: of)?)"
     r"(?: (?:any|at|evidence of|in|longer|otherwise|the))* $"
 )
 

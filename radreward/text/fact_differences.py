@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from radreward.text.descriptors import exclusions
-from radreward.text.fact_matching import FactMatch
+from radreward.text.fact_matching import FactMatch, is_same_measure
 from radreward.text.facts import Change, Fact
 from radreward.text.finding_relations import USED_FOR_EACH_OTHER
-from radreward.text.findings import FINDINGS, MALPOSITIONED, ancestors, means_same_care
+from radreward.text.findings import MALPOSITIONED, ancestors, means_same_care
 from radreward.text.locations import are_neighbors, contains_location
-from radreward.text.measurements import MEASURED_FINDINGS, is_same_extent, is_same_size
+from radreward.text.measurements import MEASURED_FINDINGS
 from radreward.text.severity import SEVERITY_LEVELS
 from radreward.text.significance import significance_level
-from radreward.text.tip_distances import is_same_distance
 
 Detail = Literal["location", "name", "certainty", "severity", "size", "change", "state"]
 REPORTABLE_CHANGES: frozenset[Change | None] = frozenset({"new", "worse", "better", "resolved"})
@@ -68,13 +67,6 @@ def omits_place(match: FactMatch) -> bool:
     return match.result == "matched" and bool(in_reference) and not in_candidate
 
 
-def _agree_in_size(fact: Fact, first: float, second: float) -> bool:
-    """Return True if two sizes of a finding, or distances of the tip of a device, can be the same."""
-    if FINDINGS[fact.finding].is_device:
-        return is_same_distance(first, second)
-    return (is_same_size if fact.finding in MEASURED_FINDINGS else is_same_extent)(first, second)
-
-
 def _pair_differences(expected: Fact, stated: Fact, is_generated: bool) -> Iterator[tuple[Detail, bool]]:
     """Yield each detail that differs, and True if it changes care. A wrong size is no wrong severity in addition."""
     level = significance_level(expected)
@@ -93,7 +85,7 @@ def _pair_differences(expected: Fact, stated: Fact, is_generated: bool) -> Itera
         yield "location", moves_level or not are_neighbors(*locations)
     for kind in exclusions(expected.descriptors, stated.descriptors):
         yield kind, True
-    if expected.size and stated.size and not _agree_in_size(expected, expected.size, stated.size):
+    if expected.size and stated.size and not is_same_measure(expected.finding, expected.size, stated.size):
         yield "size", expected.finding in MEASURED_FINDINGS
     elif expected.severity and stated.severity and expected.severity != stated.severity:
         is_far = abs(SEVERITY_LEVELS[expected.severity] - SEVERITY_LEVELS[stated.severity]) > 1

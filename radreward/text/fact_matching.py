@@ -9,6 +9,8 @@ from radreward.text.facts import Fact
 from radreward.text.finding_relations import SHOWN_BY_SIGN, USED_FOR_EACH_OTHER
 from radreward.text.findings import FINDINGS, ancestors, can_mean_same, is_kind_or_shown, is_related
 from radreward.text.locations import are_neighbors, contains_location
+from radreward.text.measurements import MEASURED_FINDINGS, is_same_extent, is_same_size
+from radreward.text.tip_distances import is_same_distance
 
 BILATERAL = "bilateral"
 MatchResult = Literal["matched", "missed", "false"]
@@ -145,6 +147,24 @@ def _generality(fact: Fact) -> tuple[bool, int, int, tuple[str, ...]]:
     )
 
 
+def is_same_measure(finding: str, first: float, second: float) -> bool:
+    """Return True if two sizes of a finding, or distances of the tip of a device, can be the same.
+
+    >>> is_same_measure("nodule", 5.0, 8.0), is_same_measure("ett", 40.0, 50.0)
+    (False, True)
+    """
+    if FINDINGS[finding].is_device:
+        return is_same_distance(first, second)
+    return (is_same_size if finding in MEASURED_FINDINGS else is_same_extent)(first, second)
+
+
+def _agree_in_size(first: Fact, second: Fact) -> bool:
+    """Return True if two facts of one report about a finding can have one size; two nodules have two."""
+    if first.finding in MEASURED_FINDINGS or not first.size or not second.size:
+        return _agree(first.size, second.size)
+    return is_same_measure(first.finding, first.size, second.size)
+
+
 def is_included(fact: Fact, specific: Fact) -> bool:
     """Return True if `specific` states the finding of a fact, a kind of it or what it shows, at the same location."""
     if fact.positive != specific.positive or not is_kind_or_shown(fact.finding, specific.finding):
@@ -154,8 +174,8 @@ def is_included(fact: Fact, specific: Fact) -> bool:
         return contains_location(*locations)
     if fact.finding != specific.finding:
         return fact.finding not in _SEPARATE_KINDS and locations[0] == locations[1]
-    details = zip(fact.details[1:], specific.details[1:], strict=True)
-    return contains_location(*locations) and all(not a or not b or a == b for a, b in details)
+    agree = _agree(fact.severity, specific.severity) and _agree(fact.change, specific.change)
+    return contains_location(*locations) and agree and _agree_in_size(fact, specific)
 
 
 def _take_sides(wholes: list[Fact], parts: list[Fact]) -> list[tuple[Fact, tuple[Fact, ...]]]:
@@ -182,7 +202,7 @@ def _is_repetition(fact: Fact, matched: list[Fact], allows_other_degree: bool = 
     return any(
         other.positive == fact.positive
         and is_related(other.finding, fact.finding)
-        and (allows_other_degree or (_agree(fact.severity, other.severity) and _agree(fact.size, other.size)))
+        and (allows_other_degree or (_agree(fact.severity, other.severity) and _agree_in_size(fact, other)))
         and (not fact.location or not other.location or contains_location(fact.location, other.location))
         for other in matched
     )

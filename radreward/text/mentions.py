@@ -39,7 +39,7 @@ _ZONES = frozenset({"left upper", "left lower"})
 _PLACES = frozenset({"perihilar", "retrocardiac"})
 """First words of names that are a place: the name without them is one, too."""
 _DEGREE = "borderline"
-"""First or last word of names that is a degree, as in "borderline heart size"."""
+"""A degree at the start or the end of names, as in "borderline heart size"."""
 
 
 def find_mentions(lower: str) -> list[Mention]:

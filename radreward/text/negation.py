@@ -108,7 +108,7 @@ _NO_DENIALS = re.compile(
     r"(?= ?(?:[.,;]|$)| (?:compared|in|of|since)\b)|(?:enlargement|growth|worsening) of\b|"
     r"(?<=has )resolved\b|(?<=have )resolved\b|(?<=has )cleared\b)|"
     rf"not (?:{BEFORE_DENIED_CHANGE} )*(?:cleared|decreased|enlarged|improved|increased|progressed|resolved|worsened)\b"
-    r"|in(?:compatible|consistent) with (?:an? |the )?(?:exam|history|previous|prior)|devoid of (?:\w+ ){0,2}markings\b"
+    r"|inconsistent with (?:an? |the )?(?:exam|history|previous|prior)|devoid of (?:\w+ ){0,2}markings\b"
 )
 """Words that deny no finding that follows: "no longer large", "no decrease in", "not seen due to an effusion"."""
 _STATES_FINDING = re.compile(r"chang|exclu|rule|^no .*(?:decrease|improvement|increase)$|^no .*progression of$")

@@ -143,7 +143,7 @@ _PERCEPTION_TOKENS = frozenset(
 
 @lru_cache(CACHED_SENTENCES)
 def sentence_facts(text: str) -> tuple[Fact, ...]:
-    """Return the facts of `parse_written_out`.
+    """Return the facts of one sentence; its abbreviations are written out if it may state more than the facts.
 
     >>> sentence_facts("Small PTX on the L.")[0][:4]
     ('pneumothorax', 'present', 'left', 'mild')

@@ -22,13 +22,13 @@ _DISTANCES = {
     for devices, landmark in _LANDMARKS.items()
     for device in devices.split()
 }
-_USUALLY_ABOVE = frozenset({"ett", "trach"})
+_MEASURED_UPWARD = frozenset({"ett", "trach"})
 
 
 def tip_distance(finding: str, masked: str) -> float | None:
     """Return the first distance of the tip of a device from its landmark in mm, or None.
 
-    It is negative on the side of the landmark where the tip usually is not: below the carina, or above the aortic arch.
+    It is positive above the carina and below the other landmarks, and negative on their other side.
 
     >>> tip_distance("iabp", "#### tip 2.5 cm below the aortic arch"), tip_distance("ett", "### 1 cm below the carina")
     (25.0, -10.0)
@@ -39,8 +39,10 @@ def tip_distance(finding: str, masked: str) -> float | None:
     if match is None:
         return None
     millimetres = float(match["distance"]) * (10.0 if match["unit"] == "cm" else 1.0)
-    is_usual = match["direction"] == "from" or bool(_UPWARD.match(match["direction"])) == (finding in _USUALLY_ABOVE)
-    return millimetres if is_usual else -millimetres
+    is_positive = match["direction"] == "from" or bool(_UPWARD.match(match["direction"])) == (
+        finding in _MEASURED_UPWARD
+    )
+    return millimetres if is_positive else -millimetres
 
 
 def is_same_distance(first: float, second: float) -> bool:

@@ -173,6 +173,17 @@ def test_sentence_about_something_else_is_no_change_of_a_finding(later: str) -> 
     assert [fact.change for fact in read_report(f"Left effusion. {later}").facts if fact.positive] == [None]
 
 
+@pytest.mark.parametrize(
+    ("reference", "candidate"),
+    [
+        ("ETT 4 cm above the carina.", "ETT 4 cm above the carina. Endotracheal tube tip 4.5 cm above the carina."),
+        ("Left pneumothorax with a rim of 2 cm.", "Left pneumothorax with a rim of 2 cm. Left pneumothorax of 18 mm."),
+    ],
+)
+def test_finding_that_is_measured_twice_is_one(reference: str, candidate: str) -> None:
+    assert details(reference, candidate) == set()
+
+
 def test_both_are_the_findings_of_two_sentences() -> None:
     facts = read_report("Left effusion. Cardiomegaly. Both have increased.").facts
     assert {(fact.finding, fact.change) for fact in facts} == {("effusion", "worse"), ("cardiomegaly", "worse")}
